@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from labext.config import Service
     from labext.jobs import JobsClient
-    from labext.lab import LabClient
     from labext.nb import NotebookClient
 
 ValueSource = tuple[Sequence[str], str]
+"""Completions and their type."""
 
 COMMAND_STATES = ("new", "running", "completed", "failed", "canceled")
 """States of a background command of the notebook service."""
@@ -67,7 +67,8 @@ class Candidates:
         self._variables: Mapping[str, Any] = ip.user_ns
         self._session = session.session_of(ip)
         self._typed = dict(typed)
-        lab, jobs, nb = self._of_lab, self._of_jobs, self._of_nb
+        lab, jobs, nb = (partial(self._cached, service) for service in ("lab", "jobs", "nb"))
+        self._of_jobs, self._of_nb = jobs, nb
         fixed: dict[str, tuple[str, Callable[[], Sequence[Any]]]] = {
             "jobs": ("job", lambda: jobs("jobs", _job_names)),
             "batches": ("job", lambda: jobs("batches", _batch_names)),
@@ -77,7 +78,10 @@ class Candidates:
             "files": ("file", lambda: jobs("files", lambda c: c.files())),
             "result_files": ("file", self._result_files),
             "folders": ("folder", lambda: jobs("folders", lambda c: c.folders())),
-            "sequences": ("sequence", lambda: lab("sequences", _recent_sequences)),
+            "sequences": (
+                "sequence",
+                lambda: lab("sequences", lambda c: c.names(limit=MAX_RECENT)),
+            ),
             "lab_folders": ("folder", lambda: lab("folders", lambda c: c.folders(1000))),
             "notebooks": ("notebook", lambda: nb("notebooks", lambda c: c.notebooks.names())),
             "notes": ("note", lambda: self._in_notebook("notes")),
@@ -87,13 +91,22 @@ class Candidates:
             "transformations": ("transformation", lambda: self._named("transformations")),
             "models": ("model", lambda: [name for name, _ in self._models()]),
             "credentials": ("credential", lambda: self._named("credentials")),
-            "providers": ("provider", lambda: nb("providers", _providers)),
+            "providers": (
+                "provider",
+                lambda: nb("providers", lambda c: list(c.models.providers()["provider"])),
+            ),
             "slots": ("slot", lambda: list(_slots())),
             "episodes": ("episode", lambda: self._named("podcasts")),
             "episode_profiles": ("profile", lambda: self._named("episode_profiles")),
             "podcast_profiles": ("profile", self._podcast_profiles),
-            "commands": ("command", lambda: nb("commands", _command_ids)),
-            "command_kinds": ("command", lambda: nb("kinds", _command_kinds)),
+            "commands": (
+                "command",
+                lambda: nb("commands", lambda c: [r["job_id"] for r in c.commands.iter()]),
+            ),
+            "command_kinds": (
+                "command",
+                lambda: nb("kinds", lambda c: list(c.commands.kinds()["command"])),
+            ),
             "command_states": ("state", lambda: COMMAND_STATES),
             "profiles": ("profile", _profiles),
             "variables": ("variable", self._rows),
@@ -140,17 +153,8 @@ class Candidates:
         connected = self._session.connected
         return self._session.names.get(f"{service}/{key}", lambda: fetch(connected(service)[1]))
 
-    def _of_lab(self, key: str, fetch: Callable[[LabClient], Sequence[Any]]) -> Sequence[Any]:
-        return self._cached("lab", key, fetch)
-
-    def _of_jobs(self, key: str, fetch: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
-        return self._cached("jobs", key, fetch)
-
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
-
-    def _of_nb(self, key: str, fetch: Callable[[NotebookClient], Sequence[Any]]) -> Sequence[Any]:
-        return self._cached("nb", key, fetch)
 
     def _named(self, group: str) -> Sequence[str]:
         """Return the names of records that do not belong to a notebook."""
@@ -297,17 +301,12 @@ class Candidates:
 
     def _scores(self) -> list[str]:
         """Return the scores of the batch on the line."""
-        prefix = "score."
         columns = self._plot_columns()
-        return [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
+        return [name.removeprefix("score.") for name in columns if name.startswith("score.")]
 
 
 def _ignore_typed(type_: str, names: Callable[[], Sequence[Any]], _: str) -> ValueSource:
     return names(), type_
-
-
-def _recent_sequences(lab: LabClient) -> Sequence[str]:
-    return lab.names(limit=MAX_RECENT)
 
 
 def _source_names(notebook: str | None, nb: NotebookClient) -> list[tuple[str, str]]:
@@ -318,18 +317,6 @@ def _source_names(notebook: str | None, nb: NotebookClient) -> list[tuple[str, s
 
 def _models(nb: NotebookClient) -> list[tuple[str, str]]:
     return [*dict.fromkeys((str(model["name"]), str(model["type"])) for model in nb.models.iter())]
-
-
-def _providers(nb: NotebookClient) -> list[str]:
-    return [str(provider) for provider in nb.models.providers()["provider"]]
-
-
-def _command_ids(nb: NotebookClient) -> list[str]:
-    return [str(command["job_id"]) for command in nb.commands.iter()]
-
-
-def _command_kinds(nb: NotebookClient) -> list[str]:
-    return [str(kind) for kind in nb.commands.kinds()["command"]]
 
 
 def _setting_values(name: str, nb: NotebookClient) -> Sequence[str]:

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A list of completions of one type."""
-
-    texts: Sequence[str]
-    type: str
-
-
-@dataclass(frozen=True)
 class CursorContext:
     """The token under the cursor and the parts of the line that determine its candidates.
 
@@ -60,9 +52,9 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
         return {"completions": [], "suppress": False}
     source = candidates.Candidates(ip, cursor.typed)
     completions = [
-        SimpleCompletion(text=_quoted(text, candidate, cursor), type=candidate.type)
-        for candidate in candidates_at(magic_named(name), cursor, source)
-        for text in candidate.texts
+        SimpleCompletion(text=_quoted(text, type_, cursor), type=type_)
+        for texts, type_ in candidates_at(magic_named(name), cursor, source)
+        for text in texts
         # names with line breaks or control characters can't be typed
         if text.startswith(cursor.bare) and text.isprintable()
     ]
@@ -150,21 +142,19 @@ def _in_command(command: Command, tokens: list[Token], current: Token, raw: str)
 
 def candidates_at(
     magic: Magic, cursor: CursorContext, source: candidates.Candidates
-) -> Iterator[Candidate]:
+) -> Iterator[candidates.ValueSource]:
     """Yield the candidates for a context, the most likely ones first."""
     if cursor.parameter is not candidates.EXPRESSION and (cursor.command is None or cursor.words):
-        yield Candidate(_next_words(magic, cursor.words), "command")
+        yield _next_words(magic, cursor.words), "command"
     if cursor.parameter is not None and not cursor.fragment.startswith("--"):
-        for texts, type_ in source.of(cursor.parameter, cursor.bare):
-            yield Candidate(texts, type_)
+        yield from source.of(cursor.parameter, cursor.bare)
     if cursor.options:
-        options = [f"--{o.name}" for o in cursor.options]
-        yield Candidate([*options, "--help"], "option")
+        yield [*(f"--{o.name}" for o in cursor.options), "--help"], "option"
 
 
-def _quoted(text: str, candidate: Candidate, cursor: CursorContext) -> str:
+def _quoted(text: str, type_: str, cursor: CursorContext) -> str:
     """Return a completion as typed in a line, quoted if necessary or if a quote is open."""
-    if candidate.type in ("command", "option") or cursor.parameter is candidates.EXPRESSION:
+    if type_ in ("command", "option") or cursor.parameter is candidates.EXPRESSION:
         return text
     mark = cursor.fragment[:1]
     can_keep_mark = mark and mark in QUOTES and mark not in text

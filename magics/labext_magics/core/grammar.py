@@ -267,8 +267,9 @@ def _group(magic: Magic, words: list[str]) -> str:
     """Return the help topic of a group, empty without words; raise InputError if it is unknown."""
     if not words or words[0] in HELP:
         return ""
-    if words[0] == "help":
-        return _group_or_command(magic, words[1:])
+    if words[0] == "help":  # words after a command's name are ignored
+        command = magic.find(words[1:])
+        return command.name if command else _group(magic, words[1:])
     verbs = magic.below(words[0])
     if verbs and (len(words) == 1 or words[1] in HELP):
         return words[0]
@@ -283,12 +284,6 @@ def _group(magic: Magic, words: list[str]) -> str:
         if suggestion
         else f"`%{magic.name} {prefix}".rstrip() + "` lists the subcommands.",
     )
-
-
-def _group_or_command(magic: Magic, words: list[str]) -> str:
-    """Return the topic of `help WORDS`, ignoring words after a command's name."""
-    command = magic.find(words)
-    return command.name if command else _group(magic, words)
 
 
 def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:

@@ -49,7 +49,10 @@ def _command(magic: Magic, command: Command) -> str:
     if command.arguments:
         blocks.append("\n".join(_table([(a.name, a.help) for a in command.arguments])))
     if command.options:
-        blocks.append("\n".join(_table([(flag(o), _help(o)) for o in command.options])))
+        rows = [
+            (flag(o), f"{o.help}; can be repeated" if o.many else o.help) for o in command.options
+        ]
+        blocks.append("\n".join(_table(rows)))
     if command.body:
         blocks.append(
             _wrap(f"As a cell magic, `%%{magic.name} {command.name}` takes a body: {command.body}")
@@ -59,10 +62,6 @@ def _command(magic: Magic, command: Command) -> str:
     if below := magic.below(command.name):
         blocks.append("\n".join(_table([(c.name, c.summary) for c in below])))
     return "\n\n".join(blocks)
-
-
-def _help(option: Parameter) -> str:
-    return option.help + ("; can be repeated" if option.many else "")
 
 
 def flag(option: Parameter) -> str:

@@ -86,12 +86,6 @@ def confirm_destruction(
 ) -> bool:
     """Return True if a destructive operation is confirmed; False after printing a preview.
 
-    Args:
-        operation: the operation as a verb phrase, such as `delete 2 jobs`.
-        affected: the names of the affected objects.
-        yes: True if the user confirmed the operation.
-        preview: True to print the affected objects only.
-
     Raises:
         InputError: neither or both of `yes` and `preview` are set; the error lists the objects.
     """
@@ -113,11 +107,7 @@ def delete_each(
 ) -> None:
     """Delete objects once this is confirmed, with a message for each.
 
-    Args:
-        labels: descriptions of the objects by identifier, such as `the note Plan`.
-        delete: deletes the object with an identifier.
-        yes: True if the user confirmed the deletion.
-        preview: True to print the objects only.
+    `labels` has descriptions of the objects by identifier, such as `the note Plan`.
     """
     if confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
         for identifier, label in labels.items():

@@ -67,10 +67,7 @@ def _mask_typed(text: str) -> None:
 def typed_secret_error(noun: str, service: str, command: str = "") -> InputError:
     """Return the error for a secret on a line, without the secret itself.
 
-    Args:
-        noun: a description of the rejected text.
-        service: the service of the magic.
-        command: the command; it distinguishes keys of model providers from keys of the service.
+    The command distinguishes keys of model providers from keys of the service.
     """
     return InputError(
         f"The line contains {noun}. Lines are saved in the notebook and the history, so it was "

@@ -174,16 +174,9 @@ class SignIn:
     ) -> None:
         """Select a service for this session after it has accepted the credentials.
 
-        After a failure nothing is saved, and the error names the service in use.
-
-        Args:
-            call: the call of the command.
-            where: an address, the name of a profile, or `sandbox`.
-            save: the name of the profile to save the address as; None to save nothing.
-            keep: True to store the credentials in the keyring.
-            ca_bundle: a PEM file of certificates to trust.
-            options: options of the profile, as in `config.OPTIONS`; they override stored options.
-                Without `method`, it is chosen by the available secrets.
+        After a failure nothing is saved, and the error names the service in use. `options` are
+        options of the profile, as in `config.OPTIONS`; they override stored options. Without
+        `method`, it is chosen by the available secrets.
         """
         secret_store.read_keyring_again()
         try:
