@@ -63,13 +63,11 @@ def parse_job(text: str, line: Job) -> Job:
         raise InputError(
             "The cell body is not a mapping of settings.", "Write `setting: value` on each line."
         )
-    is_job = isinstance(body.get("settings"), Mapping)
-    job = line
-    if is_job:
-        job = _merge_with_line(
-            line, {k: v for k, v in body.items() if k != "settings"}, _JOB, "submit"
-        )
-    settings = body["settings"] if is_job else body
+    job, settings = line, body
+    if isinstance(body.get("settings"), Mapping):
+        settings = body["settings"]
+        rest = {k: v for k, v in body.items() if k != "settings"}
+        job = _merge_with_line(line, rest, _JOB, "submit")
     duplicates = [name for name in settings if name in line.settings]
     if duplicates:
         raise InputError(
@@ -123,12 +121,10 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
             f"The cell body has no {' and no '.join(missing)}.",
             "`%jobs pipeline --help` shows an example.",
         )
-    inputs = _input_values(body[sources[0]]) if sources else line.inputs
+    inputs = body[sources[0]] if sources else line.inputs
+    if sources:
+        inputs = [*map(plain_text, inputs)] if isinstance(inputs, list) else plain_text(inputs)
     return replace(pipeline, inputs=inputs, stages=body["stages"])
-
-
-def _input_values(inputs: Any) -> Any:
-    return [*map(plain_text, inputs)] if isinstance(inputs, list) else plain_text(inputs)
 
 
 def plain_text(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
@@ -40,37 +39,9 @@ def tool(call: Call, *, tool: str) -> pd.DataFrame:
     return parameters
 
 
-def list_(
-    call: Call,
-    *,
-    batch: str | None,
-    limit: int | None,
-    start_key: str | None,
-    organization: bool,
-    subjobs: bool,
-    email: str | None,
-    state: str | None,
-    tool: str | None,
-    since: str | datetime | timedelta | None,
-    scores: bool,
-    from_: Any,
-    name_column: str | None,
-) -> pd.DataFrame:
+def list_(call: Call, *, from_: Any, **query: Any) -> pd.DataFrame:
     """Return one row per job; jobs of a batch are in its order, joined with their input rows."""
-    jobs = call.jobs.jobs(
-        batch=batch,
-        limit=limit,
-        start_key=start_key,
-        organization=organization,
-        subjobs=subjobs,
-        email=email,
-        state=state,
-        tool=tool,
-        since=since,
-        scores=scores,
-        rows=None if from_ is None else to_frame(from_),
-        name_column=name_column,
-    )
+    jobs = call.jobs.jobs(rows=None if from_ is None else to_frame(from_), **query)
     if key := jobs.attrs.get("start_key"):
         output.print_message(f"There are more jobs: continue with `--start-key {key}`.")
     return jobs

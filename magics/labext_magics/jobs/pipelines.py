@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
@@ -28,12 +27,10 @@ def pipeline(
     project: str | None,
     check: bool,
     over_budget: bool,
-    wait: bool,
-    to: Path | None,
-    background: bool,
+    **follow: Any,
 ) -> pd.DataFrame:
     """Submit the pipeline in a cell body and return its row; an identical one is not repeated."""
-    submit.check_follow_options(only_check=check, wait=wait, to=to, background=background)
+    submit.check_follow_options(only_check=check, **follow)
     if call.body is None:
         raise InputError(
             "A pipeline needs a cell body with its stages.",
@@ -50,7 +47,7 @@ def pipeline(
         request.name, stages, request.inputs, request.project, over_budget=over_budget
     )
     _warn_about_stages(stages)
-    return _follow_pipeline(call, submission, wait=wait, to=to, background=background)
+    return _follow_pipeline(call, submission, follow)
 
 
 def run_pipeline(
@@ -62,12 +59,10 @@ def run_pipeline(
     project: str | None,
     check: bool,
     over_budget: bool,
-    wait: bool,
-    to: Path | None,
-    background: bool,
+    **follow: Any,
 ) -> pd.DataFrame:
     """Run a saved pipeline and return its row; an identical run is not repeated."""
-    submit.check_follow_options(only_check=check, wait=wait, to=to, background=background)
+    submit.check_follow_options(only_check=check, **follow)
     all_inputs = [value for values in inputs for value in values]
     if check:
         checked = call.jobs.check_saved_pipeline(name, pipeline, all_inputs)
@@ -75,7 +70,7 @@ def run_pipeline(
     submission = call.jobs.run_pipeline(
         name, pipeline, all_inputs, project, over_budget=over_budget
     )
-    return _follow_pipeline(call, submission, wait=wait, to=to, background=background)
+    return _follow_pipeline(call, submission, follow)
 
 
 def _report_valid(checked: pd.DataFrame, no_estimate: str) -> pd.DataFrame:
@@ -85,11 +80,9 @@ def _report_valid(checked: pd.DataFrame, no_estimate: str) -> pd.DataFrame:
     return checked
 
 
-def _follow_pipeline(
-    call: Call, submission: Submission, *, wait: bool, to: Path | None, background: bool
-) -> pd.DataFrame:
+def _follow_pipeline(call: Call, submission: Submission, follow: Mapping[str, Any]) -> pd.DataFrame:
     output.print_message(submission.message)
-    submit.watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)
+    submit.watch_and_fetch(call, submission.name, **follow)
     return call.jobs.submitted_row(submission)
 
 

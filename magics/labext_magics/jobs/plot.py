@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
@@ -31,16 +32,16 @@ def plot(
     call: Call,
     *,
     name: str | None,
-    x: str | None,
-    y: str | None,
-    color: str | None,
-    kind: Any,
     file: str | None,
     from_: Any,
     name_column: str | None,
     email: str | None,
+    **axes: Any,
 ) -> Plot:
-    """Return the plot of a batch or a DataFrame, or the standard figures of a job."""
+    """Return the plot of a batch or a DataFrame, or the standard figures of a job.
+
+    `axes` has the columns `x`, `y` and `color`, and the kind of plot.
+    """
     from labext.jobs import records
     from labext_widgets import plots
 
@@ -53,7 +54,7 @@ def plot(
             )
         _reject_options({"--file": file, "--name-column": name_column}, "without a NAME")
         open_job = _job_opener(call, email) if "JobName" in rows else None
-        return _plot_columns(rows, "frame", x, y, color, kind, open_job)
+        return _plot_columns(rows, "frame", axes, open_job)
     try:
         row = call.jobs.job(name, email)
     except NotFoundError as error:
@@ -67,21 +68,27 @@ def plot(
         jobs = call.jobs.jobs(
             batch=name, scores=True, email=email, rows=rows, name_column=name_column
         )
-        hint = "" if rows is not None else _input_hint(row)
-        table = plots.job_table(jobs)
-        return _plot_columns(table, name, x, y, color, kind, _job_opener(call, email), hint)
+        hint = ""
+        if rows is None and not records.is_pipeline(row):
+            hint = (
+                "`--from FRAME --name-column NAME` adds the columns of the batch's input, if the "
+                "batch was submitted from another machine."
+            )
+        return _plot_columns(plots.job_table(jobs), name, axes, _job_opener(call, email), hint)
     _reject_options(
         {"--from": from_, "--name-column": name_column}, f"for {name}, which is a single job"
     )
-    by_column = any((x, y, color, kind))
+    by_column = any(axes.values())
     figure_files = [] if by_column else _tool_figures(call.jobs, str(row.get("Type")))
     tables = _read_tables(call.jobs, name, file, email, figure_files)
     if not by_column:
         figures = plots.job_plot(name, tables)
         if figures is not None:
             return figures
-    path, table = _table_to_plot(tables, [n for n in (x, y, color) if n is not None])
-    return _plot_columns(table, f"{name}: {path}", x, y, color, kind, None)
+    columns = {axes[axis] for axis in ("x", "y", "color")} - {None}
+    complete = (path for path, table in tables.items() if columns <= set(map(str, table)))
+    path = next(complete, next(iter(tables)))
+    return _plot_columns(tables[path], f"{name}: {path}", axes, None)
 
 
 def _reject_options(options: dict[str, Any], condition: str) -> None:
@@ -95,10 +102,7 @@ def _reject_options(options: dict[str, Any], condition: str) -> None:
 def _plot_columns(
     frame: pd.DataFrame,
     title: str,
-    x: str | None,
-    y: str | None,
-    color: str | None,
-    kind: Any,
+    axes: Mapping[str, Any],
     open_job: OpenJob | None,
     hint: str = "",
 ) -> Plot:
@@ -106,6 +110,7 @@ def _plot_columns(
     from labext_widgets import plots
     from labext_widgets.plots.charts import default_columns
 
+    x, y = axes["x"], axes["y"]
     use_defaults = x is None and y is None
     if use_defaults:
         x, y = default_columns(frame)
@@ -114,27 +119,14 @@ def _plot_columns(
                 f"{title} has no numeric column to plot.",
                 "Count the values of another column: `--x COLUMN`.",
             )
-        if kind in ("histogram", "box"):
+        if axes["kind"] in ("histogram", "box"):
             y = None
-    result = plots.table_plot(
-        frame, title, x=x, y=y, color=color, kind=kind, open_job=open_job, hint=hint
-    )
+    columns: dict[str, Any] = {**axes, "x": x, "y": y}
+    result = plots.table_plot(frame, title, open_job=open_job, hint=hint, **columns)
     if use_defaults:
         options = f"--x {quote(str(x))}" + ("" if y is None else f" --y {quote(str(y))}")
         output.print_message(f"Plotted `{options}`; these options select other columns.")
     return result
-
-
-def _input_hint(row: Any) -> str:
-    """Return a hint on adding the columns of a batch's input."""
-    from labext.jobs import records
-
-    if records.is_pipeline(row):
-        return ""
-    return (
-        "`--from FRAME --name-column NAME` adds the columns of the batch's input, if the batch "
-        "was submitted from another machine."
-    )
 
 
 def _tool_figures(jobs: JobsClient, tool: str) -> list[str]:
@@ -151,12 +143,7 @@ def _read_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the CSV tables of a job by path.
 
-    Args:
-        jobs: the client of the job service.
-        name: the job's name.
-        file: the only table to read; None for all tables.
-        email: the owner of the job; None for the caller.
-        figures: the tables to prefer, in order, if the job wrote one of them.
+    With `file`, only this table; otherwise the tables of `figures` that the job wrote, or all.
     """
     import pandas as pd
 
@@ -188,19 +175,9 @@ def _read_tables(
     return frames
 
 
-def _table_to_plot(tables: dict[str, pd.DataFrame], columns: list[str]) -> tuple[str, pd.DataFrame]:
-    """Return the first table that has all of the columns, or the first table."""
-    for path, table in tables.items():
-        if {*columns} <= {str(column) for column in table.columns}:
-            return path, table
-    return next(iter(tables.items()))
-
-
 def _job_opener(call: Call, email: str | None) -> OpenJob:
     """Return a function that opens the view of a job."""
-    return lambda job: view(
-        call, name=job, file=None, compare=None, sort=None, descending=False, page=None, email=email
-    )
+    return lambda job: view(call, name=job, file=None, compare=None, email=email)
 
 
 PLOT = Command(

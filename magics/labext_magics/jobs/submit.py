@@ -55,24 +55,25 @@ def watch_and_fetch(
     return ended
 
 
-def resume(
-    call: Call, *, name: str | None, wait: bool, to: Path | None, background: bool
-) -> pd.DataFrame:
+def resume(call: Call, *, name: str | None, **follow: Any) -> pd.DataFrame:
     """Send the rest of a batch and return one row per job; by default list unfinished batches."""
-    check_follow_options(wait=wait, to=to, background=background)
+    check_follow_options(**follow)
     jobs = call.jobs
     if name is None:
-        if wait or background:
+        if follow["wait"] or follow["background"]:
             raise InputError(
                 "`%jobs resume --wait` needs a NAME.", "Without a NAME it lists unfinished batches."
             )
-        return _unfinished(jobs)
+        batches = jobs.unfinished()
+        if not batches.empty:  # the view displays its own message for an empty DataFrame
+            output.print_message("`%jobs resume NAME` sends the missing jobs of a batch.")
+        return batches
     with sending(jobs, name) as on_sent:
         submission = jobs.resume(name, on_sent)
     output.print_message(submission.message)
     if len(submission.deleted) == len(submission.parts):
         return submission.frame
-    ended = watch_and_fetch(call, name, wait=wait, to=to, background=background)
+    ended = watch_and_fetch(call, name, **follow)
     return jobs.jobs(batch=name, scores=True) if ended else submission.frame
 
 
@@ -93,13 +94,6 @@ def sending(jobs: JobsClient, name: str) -> Iterator[Callable[[int, int | None],
             f"Sending {name} was interrupted; the jobs received so far are kept.",
             f"`%jobs resume {name}` sends the rest; `%jobs delete {name} --yes` deletes the batch.",
         ) from None
-
-
-def _unfinished(jobs: JobsClient) -> pd.DataFrame:
-    batches = jobs.unfinished()
-    if not batches.empty:  # the view displays its own message for an empty DataFrame
-        output.print_message("`%jobs resume NAME` sends the missing jobs of a batch.")
-    return batches
 
 
 RESUME = Command(
@@ -126,12 +120,10 @@ def submit(
     settings: list[dict[str, Any]],
     project: str | None,
     check: bool,
-    wait: bool,
-    to: Path | None,
-    background: bool,
+    **follow: Any,
 ) -> pd.DataFrame:
     """Submit one job and return its row; an identical job is not repeated."""
-    check_follow_options(only_check=check, wait=wait, to=to, background=background)
+    check_follow_options(only_check=check, **follow)
     line = cell_body.Job(tool, name, merge_pairs(settings), project)
     job = line if call.body is None else cell_body.parse_job(call.body, line)
     if job.tool is None:
@@ -141,13 +133,15 @@ def submit(
     jobs = call.jobs
     typed = cast_settings(jobs.describe(job.tool), job.settings)
     if check:
-        checked_settings = jobs.validate(job.tool, typed, job.name)
-        return _report_valid(
-            job.tool, checked_settings, jobs.estimate(job.tool, [checked_settings])
-        )
+        import pandas as pd
+
+        sent = jobs.validate(job.tool, typed, job.name)
+        output.print_message(f"The settings of {job.tool} are valid; {NOT_SENT}.")
+        print_estimate(jobs.estimate(job.tool, [sent]), f"{job.tool} has no earlier runs")
+        return pd.DataFrame({"setting": list(sent), "value": list(sent.values())})
     submission = jobs.submit(job.name, job.tool, typed, job.project)
     output.print_message(submission.message)
-    watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)
+    watch_and_fetch(call, submission.name, **follow)
     return jobs.submitted_row(submission)
 
 
@@ -165,23 +159,33 @@ def batch(
     skip_invalid: bool,
     over_budget: bool,
     check: bool,
-    wait: bool,
-    to: Path | None,
-    background: bool,
+    **follow: Any,
 ) -> pd.DataFrame:
     """Submit a batch and return one row per job; an identical batch is not repeated.
 
     With `skip_invalid`, invalid jobs are skipped and their rows are returned.
     """
-    check_follow_options(only_check=check, wait=wait, to=to, background=background)
+    check_follow_options(only_check=check, **follow)
     request = cell_body.Batch(name, tool, None, max_runtime, budget)
     if call.body is not None:
-        _check_batch_sources(from_, name_column, mapping)
+        sources = {"--from": from_ is not None, "--name-column": name_column is not None}
+        for option, present in {**sources, "--map": bool(mapping)}.items():
+            if present:
+                raise InputError(
+                    f"The jobs are in the cell body, so `{option}` cannot be used.",
+                    "Use `%jobs batch` with `--from`, or the body.",
+                )
         request = cell_body.parse_batch(call.body, request)
     elif from_ is not None:
         request = replace(request, jobs=to_rows(from_))
     if request.name is None or request.tool is None or request.jobs is None:
-        raise _missing_parts_error(request)
+        parts = {"a NAME": request.name, "`--type`": request.tool, "`--from`": request.jobs}
+        missing = [option for option, value in parts.items() if value is None]
+        raise InputError(
+            f"`%jobs batch` needs {messages.join_all(missing, 'and')}.",
+            "Example: `%jobs batch folds --type rna_fold --from frame --name-column name "
+            "--map sequence=bases`.",
+        )
     jobs = call.jobs
     schema = jobs.describe(request.tool)
     rows = request.jobs
@@ -212,19 +216,10 @@ def batch(
             request.name, request.tool, rows, over_budget=over_budget, on_sent=on_sent, **arguments
         )
     output.print_message(submission.message)
-    ended = watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)
+    ended = watch_and_fetch(call, submission.name, **follow)
     if skip_invalid and submission.refused is not None:
         return submission.refused
     return jobs.jobs(batch=submission.name, scores=True) if ended else submission.frame
-
-
-def _report_valid(tool: str, settings: dict[str, Any], estimate: Estimate | None) -> pd.DataFrame:
-    """Print that the settings are valid, and return the settings to be sent."""
-    import pandas as pd
-
-    output.print_message(f"The settings of {tool} are valid; {NOT_SENT}.")
-    print_estimate(estimate, f"{tool} has no earlier runs")
-    return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
 
 
 def stored_estimate(checked: pd.DataFrame) -> Estimate | None:
@@ -239,26 +234,4 @@ def print_estimate(estimate: Estimate | None, reason: str) -> None:
     """Print an estimate, or that the run time is unknown and why."""
     output.print_message(
         f"The run time is unknown: {reason}." if estimate is None else str(estimate)
-    )
-
-
-def _check_batch_sources(
-    from_: Any, name_column: str | None, mapping: list[dict[str, str]]
-) -> None:
-    options = {"--from": from_ is not None, "--name-column": name_column is not None}
-    for option, present in {**options, "--map": bool(mapping)}.items():
-        if present:
-            raise InputError(
-                f"The jobs are in the cell body, so `{option}` cannot be used.",
-                "Use `%jobs batch` with `--from`, or the body.",
-            )
-
-
-def _missing_parts_error(request: cell_body.Batch) -> InputError:
-    parts = {"a NAME": request.name, "`--type`": request.tool, "`--from`": request.jobs}
-    missing = [option for option, value in parts.items() if value is None]
-    return InputError(
-        f"`%jobs batch` needs {messages.join_all(missing, 'and')}.",
-        "Example: `%jobs batch folds --type rna_fold --from frame --name-column name "
-        "--map sequence=bases`.",
     )

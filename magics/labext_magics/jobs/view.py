@@ -88,10 +88,8 @@ def view(
     name: str,
     file: str | None,
     compare: str | None,
-    sort: str | None,
-    descending: bool,
-    page: int | None,
     email: str | None,
+    **gallery: Any,
 ) -> Any:
     """Return the view of a job's results, or the gallery of a batch."""
     from labext.jobs import records
@@ -101,8 +99,8 @@ def view(
     if records.is_parent(row) and file is None:
         if compare is not None:
             _check_single(row, name)
-        return _batch_gallery(call.jobs, name, email, sort, descending, page)
-    if sort is not None or descending or page is not None:
+        return _batch_gallery(call.jobs, name, email, **gallery)
+    if any(gallery.values()):
         raise InputError(
             f"{name} is a single job; `--sort`, `--descending` and `--page` are for batches.",
             "Omit these options.",
@@ -131,9 +129,10 @@ def _batch_gallery(
     jobs: JobsClient,
     name: str,
     email: str | None,
-    sort: str | None,
-    descending: bool,
-    page: int | None,
+    *,
+    sort: str | None = None,
+    descending: bool = False,
+    page: int | None = None,
 ) -> Any:
     """Return the gallery of a batch's complete jobs, and print their number.
 

@@ -89,12 +89,6 @@ def _access_and_limit(lab: LabClient) -> dict[str, str]:
     return rows
 
 
-STATUS_COMMANDS = (
-    Command("whoami", "Show the signed-in user.", whoami, options=[OUT]),
-    Command("status", "Show the tenant and user in use.", status, options=[OUT]),
-)
-
-
 def _can_fetch_id_tokens(target: Connection) -> bool:
     from labext.lab.auth import can_fetch_id_tokens
 
@@ -184,4 +178,6 @@ COMMANDS = (
         examples=["%lab login --method oauth"],
     ),
     Command("logout", "Sign out for this session.", SIGN_IN.logout, options=[YES_KEYRING]),
+    Command("whoami", "Show the signed-in user.", whoami, options=[OUT]),
+    Command("status", "Show the tenant and user in use.", status, options=[OUT]),
 )

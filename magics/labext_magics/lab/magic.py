@@ -10,7 +10,6 @@ MAGIC = Magic(
     "DNA sequences of the lab platform, and the local sandbox.",
     [
         *connect.COMMANDS,
-        *connect.STATUS_COMMANDS,
         *sequences.COMMANDS,
         sequences.EXPORT,
         *sandbox.COMMANDS,

@@ -22,14 +22,12 @@ def start(
     call: Call,  # noqa: ARG001 - every command gets a call
     *,
     data_dir: Path | None,
-    rate: str | None,
-    workers: int | None,
-    sequences: int | None,
+    **options: Any,
 ) -> None:
     """Start the sandbox if necessary, and select it for this session."""
     from labext.config import SANDBOX, choose_profile, choose_sandbox
 
-    sandbox = _sandbox(data_dir, rate=rate, workers=workers, sequences=sequences)
+    sandbox = _sandbox(data_dir, **options)
     was_running = sandbox.status().running
     status = sandbox.start()
     if data_dir is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,47 +23,9 @@ _ORDER = value_types.order_by("name", "createdAt", "modifiedAt")
 
 
 def sequences(
-    call: Call,
-    *,
-    name: str | None,
-    name_includes: str | None,
-    names: list[str] | None,
-    ids: list[str] | None,
-    bases: str | None,
-    folder: str | None,
-    project_id: str | None,
-    schema_id: str | None,
-    created_at: str | datetime | timedelta | None,
-    modified_at: str | datetime | timedelta | None,
-    archive_reason: str | None,
-    creator_ids: list[str] | None,
-    min_length: int | None,
-    max_length: int | None,
-    circular: bool | None,
-    sort: str | None,
-    limit: int | None,
-    columns: list[str] | None,
-    spread: bool,
+    call: Call, *, limit: int | None, columns: list[str] | None, spread: bool, **filters: Any
 ) -> pd.DataFrame:
     """Return one row per visible sequence that matches all filters."""
-    filters = {
-        "name": name,
-        "name_includes": name_includes,
-        "names": names,
-        "ids": ids,
-        "bases": bases,
-        "folder": folder,
-        "project_id": project_id,
-        "schema_id": schema_id,
-        "created_at": created_at,
-        "modified_at": modified_at,
-        "archive_reason": archive_reason,
-        "creator_ids": creator_ids,
-        "min_length": min_length,
-        "max_length": max_length,
-        "circular": circular,
-        "sort": sort,
-    }
     active = {name: value for name, value in filters.items() if value is not None}
     with output.list_progress("Sequences") as on_page:
         return call.lab.sequences(limit, columns=columns, spread=spread, on_page=on_page, **active)
