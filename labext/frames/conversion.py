@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import orjson
@@ -24,6 +24,12 @@ class Column(NamedTuple):
 
     name: str
     kind: Kind
+
+
+def parse_columns(text: str) -> list[Column]:
+    """Return the columns in `name:kind …`; a column without a kind is text."""
+    pairs = (column.partition(":")[::2] for column in text.split())
+    return [Column(name, cast("Kind", kind or "text")) for name, kind in pairs]
 
 
 class FrameBuilder:

@@ -14,14 +14,8 @@ import pandas as pd
 
 from labext import messages
 from labext.errors import InputError, ServiceError
-from labext.frames.conversion import Column, records_to_frame
-from labext.frames.views import (
-    RowView,
-    cell_text,
-    column_order,
-    display_width,
-    has_content,
-)
+from labext.frames.conversion import parse_columns, records_to_frame
+from labext.frames.views import RowView, cell_text, column_order, display_width, has_content
 from labext.jobs import identity
 from labext.jobs.records import REASON_FIELDS
 from labext.jobs.tools import MISSING, Tool
@@ -30,14 +24,8 @@ from labext.sanitize import strip_control, strip_control_json
 _SENTENCES = (*REASON_FIELDS, "QueueReason")
 _FIRST = ("JobName", "Type", "JobStatus", "batchStatus", *_SENTENCES, "Stage", "statuses")
 _LAST = (
-    "Created",
-    "Started",
-    "Completed",
-    "WeightedHours",
-    "Settings",
-    "Structures",
-    "Folder",
-    "Part",
+    *("Created", "Started", "Completed", "WeightedHours"),
+    *("Settings", "Structures", "Folder", "Part"),
 )
 _KNOWN = {*_FIRST, *_LAST}
 
@@ -323,16 +311,16 @@ def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
     """Return one row per tool."""
-    columns = ("name", "displayName", "required", "description", "optional", "paper", "github")
+    columns = parse_columns("name displayName required description optional paper github")
     records = [
         {
-            **{name: tool.record.get(name) for name in columns},
+            **{column.name: tool.record.get(column.name) for column in columns},
             "required": _parameter_list(tool, required=True),
             "optional": _parameter_list(tool, required=False),
         }
         for tool in tools
     ]
-    return TOOLS.show(records_to_frame(records, [Column(name, "text") for name in columns]))
+    return TOOLS.show(records_to_frame(records, columns))
 
 
 def workers_frame(answer: Any) -> pd.DataFrame:
@@ -344,19 +332,10 @@ def workers_frame(answer: Any) -> pd.DataFrame:
     workers = answer.get("workers") if isinstance(answer, Mapping) else None
     if not isinstance(workers, list) or not all(isinstance(row, Mapping) for row in workers):
         raise ServiceError("The service returned an invalid list of workers.")
-    columns = [
-        Column("name", "text"),
-        Column("state", "text"),
-        Column("slots", "integer"),
-        Column("busy", "integer"),
-        Column("memory", "integer"),
-        Column("jobs", "json"),
-        Column("tools", "json"),
-        Column("address", "text"),
-        Column("lastSeen", "number"),
-        Column("sharedDir", "text"),
-        Column("note", "text"),
-    ]
+    columns = parse_columns(
+        "name state slots:integer busy:integer memory:integer jobs:json tools:json address "
+        "lastSeen:number sharedDir note"
+    )
     records = [{column.name: row.get(column.name) for column in columns} for row in workers]
     frame = records_to_frame(records, columns)
     frame.attrs |= {"executor": answer.get("executor"), "waiting": answer.get("waiting") or []}
@@ -365,14 +344,7 @@ def workers_frame(answer: Any) -> pd.DataFrame:
 
 def parameters_frame(tool: Tool) -> pd.DataFrame:
     """Return one row per parameter; `.attrs` has the other fields of the tool."""
-    columns = [
-        Column("name", "text"),
-        Column("required", "boolean"),
-        Column("type", "text"),
-        Column("default", "json"),
-        Column("options", "json"),
-        Column("description", "text"),
-    ]
+    columns = parse_columns("name required:boolean type default:json options:json description")
     records: list[dict[str, Any]] = [
         {
             "name": parameter.name,

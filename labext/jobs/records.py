@@ -60,21 +60,12 @@ class Presigned(str):
 
 def job_columns() -> list[Column]:
     """Return the columns of a frame of job rows."""
-    from labext.frames.conversion import Column
+    from labext.frames.conversion import parse_columns
 
-    return [
-        Column("JobName", "text"),
-        Column("Type", "category"),
-        Column("JobStatus", "category"),
-        Column("batchStatus", "category"),
-        Column("Created", "time"),
-        Column("Started", "time"),
-        Column("Completed", "time"),
-        Column("WeightedHours", "number"),
-        Column("Settings", "json"),
-        Column("Score", "json"),
-        Column("AggregationError", "text"),
-    ]
+    return parse_columns(
+        "JobName Type:category JobStatus:category batchStatus:category Created:time Started:time "
+        "Completed:time WeightedHours:number Settings:json Score:json AggregationError"
+    )
 
 
 def jobs_frame(rows: Iterable[JobRecord]) -> pd.DataFrame:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from labext import messages
 from labext.frames import conversion
-from labext.frames.conversion import Column
 from labext.jobs import identity
 from labext.jobs.batch.journal import Journal, JournalEntry
 from labext.jobs.batch.plan import BatchPart, BatchPlan
@@ -78,12 +77,8 @@ def build_report(
 ) -> BatchSubmission:
     """Return the report of a batch after all parts have been processed.
 
-    Args:
-        plan: the batch.
-        outcomes: the outcomes of its parts.
-        resumed: True if the caller is `resume`.
-        refused: the invalid rows, which were skipped.
-        caveats: sentences about file content that could not be compared.
+    `refused` has the invalid rows, which were skipped; `caveats` are sentences about file content
+    that could not be compared.
     """
     sentences = [
         _resume_message(plan, outcomes) if resumed else _submission_message(plan, outcomes)
@@ -203,16 +198,10 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
         for name in unfinished_names(journal)
         if (record := _unfinished_record(name, journal.read(name)))
     ]
-    columns = [
-        Column("Name", "text"),
-        Column("Type", "category"),
-        Column("Jobs", "integer"),
-        Column("Parts", "integer"),
-        Column("Sent", "integer"),
-        Column("Missing", "integer"),
-        Column("Written", "time"),
-        Column("Note", "text"),
-    ]
+    columns = conversion.parse_columns(
+        "Name Type:category Jobs:integer Parts:integer Sent:integer Missing:integer Written:time "
+        "Note"
+    )
     frame = conversion.records_to_frame(records, columns)
     return UNFINISHED.show(
         frame.sort_values("Written", ascending=False, ignore_index=True, kind="stable")

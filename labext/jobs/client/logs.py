@@ -163,7 +163,7 @@ class LogMethods(ListMethods, ResultMethods):
             NotReadyError: the job is not complete, and the service does not list files of
                 unfinished jobs.
         """
-        from labext.frames.conversion import Column, records_to_frame
+        from labext.frames.conversion import parse_columns, records_to_frame
         from labext.jobs.frames import OUTPUTS
 
         identity.check_name(name)
@@ -171,12 +171,7 @@ class LogMethods(ListMethods, ResultMethods):
             {"file": file, "bytes": size, "modified": modified, "view": view_label(file)}
             for file, size, modified in self._written_files(name, email)
         ]
-        columns = [
-            Column("file", "text"),
-            Column("bytes", "integer"),
-            Column("modified", "time"),
-            Column("view", "text"),
-        ]
+        columns = parse_columns("file bytes:integer modified:time view")
         return OUTPUTS.show(records_to_frame(rows, columns))
 
     def read_output(self, name: str, file: str, email: str | None = None) -> bytes:
@@ -251,17 +246,7 @@ class LogMethods(ListMethods, ResultMethods):
         """Check that the results of a job can replace the response of a missing endpoint.
 
         The errors of a missing endpoint and a missing job are the same, so the row of the job is
-        requested.
-
-        Args:
-            name: name of the job.
-            email: owner of the job, if it is a teammate's.
-            refusal: the error of the endpoint.
-            noun: the requested objects, for messages.
-            parents: True if the results of a batch or pipeline are accepted, too.
-
-        Raises:
-            LabextError: the results can't be used.
+        requested. With `parents`, the results of a batch or pipeline are accepted, too.
         """
         refused_parent = isinstance(refusal, InputError) and refusal.status == 400
         if not is_not_served(refusal) and not refused_parent:

@@ -7,30 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from labext.frames.conversion import Column, records_to_frame
+from labext.frames.conversion import parse_columns, records_to_frame
 from labext.frames.views import RowView
 
 if TYPE_CHECKING:
     from labext.nb import NotebookClient
     from labext.nb.records import Record
 
-_COLUMNS = (
-    Column("kind", "category"),
-    Column("name", "text"),
-    Column("description", "text"),
-    Column("speakers", "text"),
-    Column("segments", "integer"),
-    Column("models", "text"),
-    Column("id", "text"),
-)
-_DETAIL_COLUMNS = (
-    Column("briefing", "text"),
-    Column("language", "text"),
-    Column("max_tokens", "integer"),
-    Column("backstory", "text"),
-    Column("personality", "text"),
-    Column("created_at", "time"),
-    Column("updated_at", "time"),
+_COLUMNS = parse_columns("kind:category name description speakers segments:integer models id")
+_DETAIL_COLUMNS = parse_columns(
+    "briefing language max_tokens:integer backstory personality created_at:time updated_at:time"
 )
 """Additional columns for a single profile."""
 
