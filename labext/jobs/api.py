@@ -96,11 +96,8 @@ def _names_in_action(**names: str | None) -> Iterator[None]:
     try:
         yield
     except LabextError as error:
-        if error.action is None:
-            raise
-        action = error.action.with_arguments(**{k: v for k, v in names.items() if v})
-        next_step = error.next_step.replace(str(error.action), str(action))
-        raise error.with_next_step(next_step, action) from error.__cause__
+        arguments = {key: name for key, name in names.items() if name}
+        raise error.with_arguments(**arguments) from error.__cause__
 
 
 def confirmation_text(reply: Response) -> str:
@@ -315,9 +312,6 @@ class JobsApi:
 
         None if the service does not validate rows: it validates one job per request, or rejects
         the whole request, in which case the submission reports the error.
-
-        Args:
-            body: `type`, `settings` (an array) and `jobNames`.
         """
         try:
             answer = self.http.send(VALIDATE, json=body).json()
@@ -341,23 +335,10 @@ class JobsApi:
             if not row["valid"]
         }
 
-    def submit_job(self, body: Mapping[str, Any]) -> str:
-        """Submit a job; return the service's message."""
+    def submit(self, operation: Operation, body: Mapping[str, Any]) -> str:
+        """Submit a job, a batch of at most 100 jobs or a pipeline; return the service's message."""
         with _names_in_action(tool=body.get("type")):
-            return confirmation_text(self.http.send(SUBMIT, json=body))
-
-    def submit_batch(self, body: Mapping[str, Any]) -> str:
-        """Submit a batch of at most 100 jobs; return the service's message."""
-        with _names_in_action(tool=body.get("type")):
-            return confirmation_text(self.http.send(SUBMIT_BATCH, json=body))
-
-    def submit_pipeline(self, body: Mapping[str, Any]) -> str:
-        """Submit a pipeline with its stages; return the service's message."""
-        return confirmation_text(self.http.send(SUBMIT_PIPELINE, json=body))
-
-    def run_pipeline(self, body: Mapping[str, Any]) -> str:
-        """Run a saved pipeline; return the service's message."""
-        return confirmation_text(self.http.send(RUN_PIPELINE, json=body))
+            return confirmation_text(self.http.send(operation, json=body))
 
     def result_url(
         self,
@@ -368,13 +349,8 @@ class JobsApi:
         email: str | None = None,
     ) -> str:
         """Return a new presigned URL of a job's results."""
-        body: dict[str, Any] = {"jobName": name}
-        if file is not None:
-            body["fileName"] = file
-        if pdbs_only:
-            body["pdbsOnly"] = True
-        if email is not None:
-            body["jobEmail"] = email
+        fields = {"fileName": file, "pdbsOnly": pdbs_only or None, "jobEmail": email}
+        body = {"jobName": name} | {key: v for key, v in fields.items() if v is not None}
         with _names_in_action(name=None if email else name):
             return presigned_url(self.http.send(RESULT, json=body), name)
 

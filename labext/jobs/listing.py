@@ -44,9 +44,9 @@ STATES = (
 
 _STATE_GROUPS = {
     # A service may report failures and exceeded time limits as Stopped.
-    "failed": frozenset({"failed", "stopped", "aggregationfailed"}),
-    "queued": frozenset({"inqueue", "pending"}),
-    "completed": frozenset({"complete"}),
+    "failed": {"failed", "stopped", "aggregationfailed"},
+    "queued": {"inqueue", "pending"},
+    "completed": {"complete"},
 }
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(min|[smhdw])")
@@ -86,14 +86,14 @@ class JobFilter:
 
     def matches(self, row: Mapping[str, Any]) -> bool:
         """Return whether a row matches."""
-        return (
-            (
-                self.state is None
-                or _normalize_state(records.phase(row)) in _matching_states(self.state)
-            )
-            and (self.tool is None or self.tool.casefold() in row_tools(row))
-            and not self._is_before(row)
-        )
+        if self.state is not None:
+            state = _normalize_state(self.state)
+            if _normalize_state(records.phase(row)) not in _STATE_GROUPS.get(state, {state}):
+                return False
+        if self.tool is not None and self.tool.casefold() not in row_tools(row):
+            return False
+        created = None if self.since is None else parse_time(row.get("Created"))
+        return self.since is None or (created is not None and created >= self.since)
 
     def is_past(self, page: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether all rows on later pages are older than `since`.
@@ -117,12 +117,6 @@ class JobFilter:
                 f'There is no state "{self.state}"{messages.did_you_mean(self.state, states)}.',
                 f"The states are {messages.join_words(states, len(states))}.",
             )
-
-    def _is_before(self, row: Mapping[str, Any]) -> bool:
-        if self.since is None:
-            return False
-        created = parse_time(row.get("Created"))
-        return created is None or created < self.since
 
 
 ALL_JOBS = JobFilter()
@@ -186,11 +180,6 @@ def _parse_since_text(text: str, now: datetime) -> datetime:
             today = datetime.combine(now.date(), at).astimezone()
             return today if today <= now else today - timedelta(days=1)
     return datetime.fromisoformat(text).astimezone()
-
-
-def _matching_states(state: str) -> frozenset[str]:
-    normalized = _normalize_state(state)
-    return _STATE_GROUPS.get(normalized, frozenset({normalized}))
 
 
 def _normalize_state(state: str) -> str:
@@ -524,12 +513,8 @@ def _inputs_from_rows(
 ) -> JobInputs:
     """Return the inputs of the jobs of a batch, from the user's rows.
 
-    Args:
-        rows: the input rows.
-        name_column: column of `rows` with the original names.
-        batch: name of the batch.
-        known: original names in the journal, by job name.
-        existing: names of the jobs on the service.
+    `known` has the original names in the journal, by job name; `existing` the names of the jobs on
+    the service.
     """
     originals = frames.original_names(rows, name_column)
     jobs = {original: job for job, original in known.items()}

@@ -10,7 +10,7 @@ from labext import messages
 from labext.actions import Action
 from labext.errors import InputError
 from labext.jobs import input_files, records
-from labext.jobs.api import JobsApi
+from labext.jobs.api import RUN_PIPELINE, SUBMIT_PIPELINE, JobsApi
 from labext.jobs.identity import (
     canonical_json,
     describe_values,
@@ -239,12 +239,12 @@ def submit_pipeline(
     body: dict[str, Any] = {"jobName": name, **pipeline.settings}
     if project_tag is not None:
         body["projectTag"] = project_tag
-    send = service.submit_pipeline if pipeline.saved is None else service.run_pipeline
+    operation = SUBMIT_PIPELINE if pipeline.saved is None else RUN_PIPELINE
     return submit_once(
         service,
         name,
         PIPELINE_TYPE,
-        lambda: send(body),
+        lambda: service.submit(operation, body),
         lambda row: pipeline_difference(pipeline, row),
         "stages and inputs" if pipeline.saved is None else "inputs",
         content,
@@ -288,7 +288,12 @@ def check_pipeline_references(
             is not complete.
     """
     if pipeline.saved is not None:
-        inputs = {value: "an input" for value in pipeline.inputs if _may_be_file(value)}
+        texts = (value for value in pipeline.inputs if isinstance(value, str))
+        inputs = {
+            text: "an input"
+            for text in texts
+            if looks_like_file_name(text) or split_file_path(text) is not None
+        }
         input_references = input_files.resolve_values(service, inputs)
         return FileReferences(input_references.uploaded, input_references.outputs)
     references = FileReferences()
@@ -304,12 +309,6 @@ def check_pipeline_references(
             references.next_step or "Correct the names.",
         )
     return references
-
-
-def _may_be_file(value: Any) -> bool:
-    return isinstance(value, str) and (
-        looks_like_file_name(value) or split_file_path(value) is not None
-    )
 
 
 def first_stage_jobs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from labext.errors import (
     UnreachableError,
 )
 from labext.jobs import records
-from labext.jobs.api import JobsApi
+from labext.jobs.api import SUBMIT, JobsApi
 from labext.jobs.identity import submission_difference
 from labext.jobs.input_files import InputContent
 from labext.jobs.records import JobRecord
@@ -66,12 +66,11 @@ def submit_job(
     body: dict[str, Any] = {"jobName": name, "type": type, "settings": dict(settings)}
     if project_tag is not None:
         body["projectTag"] = project_tag
-
     return submit_once(
         service,
         name,
         type,
-        lambda: service.submit_job(body),
+        lambda: service.submit(SUBMIT, body),
         lambda row: _job_difference(type, settings, row),
         "settings",
         content,
@@ -89,14 +88,8 @@ def submit_once(
 ) -> Submission:
     """Send a submission unless it already exists.
 
-    Args:
-        service: the service.
-        name: unique name of the submission.
-        type: the tool, or `pipeline`.
-        send: sends the submission, and returns the service's message.
-        difference: describes how a row differs from the submission; None if they are the same.
-        compared: the compared properties in the plural, for messages.
-        content: the content of the files that the settings name.
+    `send` returns the service's message; `difference` describes how a row differs from the
+    submission; `compared` names the compared properties in the plural, for messages.
 
     Raises:
         ConflictError: the name is taken by another submission.
@@ -106,13 +99,11 @@ def submit_once(
     def look_up() -> JobRecord | None:
         return find_identical(service, name, difference, content)
 
-    row = look_up()
-    if row is not None:
-        return Submission(name, type, False, _reuse_message(name, row, compared, content), row)
-    content.remember(name)
-    message, row, created = send_once(
-        name, send, look_up, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
-    )
+    message, created, row = "", False, look_up()
+    if row is None:
+        content.remember(name)
+        description = f"1 {type}" if type == "pipeline" else f"1 job of {type}"
+        message, row, created = send_once(name, send, look_up, description)
     if row is not None and not created:
         return Submission(name, type, False, _reuse_message(name, row, compared, content), row)
     return Submission(name, type, True, message or f"{name} was submitted.", row)

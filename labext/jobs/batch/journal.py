@@ -297,7 +297,14 @@ class Journal:
             record = json.loads(self._file(name).read_bytes())
             if record["version"] != _VERSION or record["address"] != self._address:
                 return None
-            plan = _parse_plan(record)
+            plan = BatchPlan(
+                name=record["name"],
+                type=record["type"],
+                jobs=record["jobs"],
+                limits=BatchLimits(record["maxRuntimeSeconds"], record["weightedHoursBudget"]),
+                rows=None if record["rows"] is None else rows_from_json(record["rows"]),
+                name_column=record["nameColumn"],
+            )
             if list(plan.digests().items()) != list(record["digests"].items()):
                 return None  # valid JSON, but damaged
             written = datetime.fromisoformat(record["written"])
@@ -371,14 +378,3 @@ class Journal:
         identity_text = f"{self._address}\n{self._account}\n{name}"
         key = hashlib.sha256(identity_text.encode()).hexdigest()[:16]
         return self._folder / f"{name}.{key}.json"
-
-
-def _parse_plan(record: dict[str, Any]) -> BatchPlan:
-    return BatchPlan(
-        name=record["name"],
-        type=record["type"],
-        jobs=record["jobs"],
-        limits=BatchLimits(record["maxRuntimeSeconds"], record["weightedHoursBudget"]),
-        rows=None if record["rows"] is None else rows_from_json(record["rows"]),
-        name_column=record["nameColumn"],
-    )

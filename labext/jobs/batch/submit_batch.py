@@ -10,7 +10,7 @@ from labext import messages
 from labext.actions import Action
 from labext.errors import InputError, LabextError, NotFoundError, OutcomeUnknownError, StorageError
 from labext.jobs import identity, records
-from labext.jobs.api import JobsApi
+from labext.jobs.api import SUBMIT_BATCH, JobsApi
 from labext.jobs.batch.draft import BatchDraft
 from labext.jobs.batch.journal import Journal, JournalEntry, PartEvent
 from labext.jobs.batch.merge_parts import PartFinder
@@ -291,7 +291,7 @@ class BatchSubmitter:
         log.note(PartEvent.SENDING, part.name)
         _, _, created = send_once(
             part.name,
-            lambda: self._service.submit_batch(plan.body(part)),
+            lambda: self._service.submit(SUBMIT_BATCH, plan.body(part)),
             lambda: self._find_part(plan, part, content),
             f"{messages.pluralize(len(part.jobs), 'job')} of {plan.type}",
         )
@@ -341,18 +341,10 @@ class BatchSubmitter:
         *,
         one_by_one: bool,
     ) -> None:
-        """Validate the jobs of these parts on the service, without submitting them.
+        """Check that the service accepts the jobs of these parts, else raise InvalidJobsError.
 
-        Args:
-            draft: the draft of the plan.
-            plan: the batch.
-            parts: the missing parts.
-            tool: the tool of the batch.
-            one_by_one: also validate if the service only validates one job per request. This is
-                unnecessary for an unsplit batch, which is accepted or rejected as a whole.
-
-        Raises:
-            InvalidJobsError: the service rejects at least one job.
+        Without `one_by_one`, nothing is validated if the service only validates one job per
+        request: an unsplit batch is accepted or rejected as a whole.
         """
         stored = {job: f"{part.name}-{job}" for part in parts for job in part.jobs}
         jobs = {job: plan.jobs[job] for job in stored}
@@ -456,12 +448,8 @@ def _interruption_message(
         if part in outcomes.sent:
             return f"{plan.name} was submitted, but this could not be recorded: {error.message}"
         return error.message
-    received = [
-        *outcomes.preexisting,
-        *outcomes.sent_before,
-        *outcomes.confirmed_late,
-        *outcomes.sent,
-    ]
+    known = (*outcomes.preexisting, *outcomes.sent_before, *outcomes.confirmed_late)
+    received = [*known, *outcomes.sent]
     progress = f"{len(received)} of {len(plan.parts)} parts of {plan.name}"
     if part in received or isinstance(error, OutcomeUnknownError):
         return f"{progress} were received by the service before this error: {error.message}"

@@ -308,11 +308,7 @@ class SubmitMethods(BaseClient):
     ) -> None:
         """Check that the expected cost exceeds neither the budget given nor that of the account.
 
-        Args:
-            name: the name of the submission, for the message.
-            first: the name on the service of its first part; nothing is sent if it exists.
-            expect: estimates the cost.
-            budget: the budget of the submission, in weighted hours.
+        If the first part exists on the service, nothing will be sent.
 
         Raises:
             AccessError: the account has used up its budget.

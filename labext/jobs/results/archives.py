@@ -149,10 +149,8 @@ def list_members(
     folded: dict[str, str] = {}
     for info in infos:
         path = _safe_path(info)
-        if info.is_dir():
-            _claim_path(folded, path, "folder")
-        else:
-            _claim_path(folded, path, "file")
+        _claim_path(folded, path, "folder" if info.is_dir() else "file")
+        if not info.is_dir():
             members[str(path)] = info
     return members
 
@@ -420,7 +418,12 @@ def merge_archives(
                             _unique_path(f"{own_name}/{inner}", f"{name}/{path}", used_paths),
                         )
                     elif _is_metrics(inner):
-                        _check_metrics_size(info, name)
+                        if info.file_size > _MAX_METRICS_SIZE:
+                            raise ArchiveError(
+                                f"The metrics of {name} have {info.file_size:,} bytes, at most "
+                                f"{_MAX_METRICS_SIZE:,} are allowed.",
+                                f"Fetch the archive of {name} alone.",
+                            )
                         metrics.add(name, b"".join(read_blocks(opened, info)))
                     else:
                         _copy_member(opened, info, out, _merged_path(inner, name, used_paths))
@@ -468,15 +471,6 @@ def _folder_of(part: str, paths: Iterable[str]) -> str:
     """Return the folder of a part with a slash, if all paths of its archive are inside it."""
     folder = f"{part}/"
     return folder if all(path.startswith(folder) for path in paths) else ""
-
-
-def _check_metrics_size(info: zipfile.ZipInfo, part: str) -> None:
-    if info.file_size > _MAX_METRICS_SIZE:
-        raise ArchiveError(
-            f"The metrics of {part} have {info.file_size:,} bytes, at most "
-            f"{_MAX_METRICS_SIZE:,} are allowed.",
-            f"Fetch the archive of {part} alone.",
-        )
 
 
 def _is_metrics(path: str) -> bool:

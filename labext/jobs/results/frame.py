@@ -90,14 +90,7 @@ def results_frame(
 ) -> pd.DataFrame:
     """Return the jobs of downloaded results; see `Results.frame`.
 
-    Args:
-        lister: lists the jobs of a batch or a pipeline.
-        row: row of the job, batch or pipeline.
-        email: owner of the job, if it is a teammate's.
-        folder: the results folder.
-        paths: paths of the files in the folder.
-        input_rows: the input rows; by default those in the journal, or the settings of the jobs.
-        name_column: column of `input_rows` with the names of the jobs.
+    `paths` are those of the files in the folder; `email` is the owner of a teammate's job.
     """
     name, is_parent = str(row.get("JobName")), records.is_parent(row)
     query = ListQuery(batch=name, email=email) if is_parent else ListQuery(email=email)

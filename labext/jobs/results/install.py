@@ -98,7 +98,7 @@ def install_archive(
     *,
     bounds: archives.ArchiveBounds | None = None,
 ) -> tuple[list[ArchiveFile], ArchiveFile]:
-    """Unpack an archive and move its files and the archive itself into a folder.
+    """Unpack an archive and move its files and the archive itself into a folder; return them.
 
     Args:
         archive: the archive, in the staging folder or already in `folder`.
@@ -109,9 +109,6 @@ def install_archive(
         begin: called with the files and the archive before the first file is moved.
         on_bytes: called with the number of unpacked bytes and the total.
         bounds: limits of the archive.
-
-    Returns:
-        The files and the archive.
 
     Raises:
         ArchiveError: the archive is damaged or not safe to unpack; nothing was moved.

@@ -417,16 +417,16 @@ def test_interrupted_batch_line_suggests_resume(
 ) -> None:
     from labext.jobs.api import JobsApi
 
-    submit, count = JobsApi.submit_batch, 0
+    submit, count = JobsApi.submit, 0
 
-    def interrupted(service: JobsApi, body: Any) -> str:
+    def interrupted(service: JobsApi, operation: Any, body: Any) -> str:
         nonlocal count
         count += 1
         if count == 2:
             raise KeyboardInterrupt
-        return submit(service, body)
+        return submit(service, operation, body)
 
-    monkeypatch.setattr(JobsApi, "submit_batch", interrupted)
+    monkeypatch.setattr(JobsApi, "submit", interrupted)
     ip = new_shell()
     ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(15)], "bases": "A"})})
     error = fails(ip, SEND)
