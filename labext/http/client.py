@@ -160,9 +160,14 @@ class HttpClient:
         without the key. The arguments are those of `send`.
         """
         request = build_request(op, self.base_url, **arguments)
-        with self._options.run_with_retries(
-            lambda: self._start_stream(request, timeout)
-        ) as response:
+
+        def start() -> requests.Response:
+            response = self._exchange(request, timeout, streamed=True)
+            if response.status_code >= 400:
+                raise self._error(request, response)
+            return response
+
+        with self._options.run_with_retries(start) as response:
             error: LabextError
             try:
                 yield response
@@ -240,12 +245,6 @@ class HttpClient:
         if fault is not None:
             raise on_incomplete_response(request, fault)
         return result
-
-    def _start_stream(self, request: Request, timeout: Timeout | None) -> requests.Response:
-        response = self._exchange(request, timeout, streamed=True)
-        if response.status_code >= 400:
-            raise self._error(request, response)
-        return response
 
     def _exchange(
         self, request: Request, timeout: Timeout | None, *, streamed: bool = False

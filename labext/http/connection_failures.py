@@ -58,10 +58,8 @@ class ConnectionFailure:
 def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFailure:
     """Classify a failure of `requests`; its message is not used, since it contains the URL."""
     place = _redacted_url(url)
-    too_slow, too_large = (
-        _find_cause(failure, ResponseTooSlow),
-        _find_cause(failure, ResponseTooLarge),
-    )
+    too_slow = _find_cause(failure, ResponseTooSlow)
+    too_large = _find_cause(failure, ResponseTooLarge)
     if isinstance(too_slow, ResponseTooSlow):
         return _limit_exceeded(
             f"The {service} at {place} took more than {too_slow.seconds:g} s to send its response.",
@@ -217,14 +215,11 @@ def _disconnect_reason(failure: Exception) -> str:
         return "the response can't be decompressed"
     reset = _find_cause(failure, ConnectionError)
     if reset is not None:
-        return "closed without a response" if _is_closed(reset) else "connection reset"
+        is_reset = getattr(reset, "errno", None) in {errno.ECONNRESET, errno.EPIPE}
+        return "connection reset" if is_reset else "closed without a response"
     if _find_cause(failure, ssl.SSLError):
         return "the TLS connection was closed"
     return "the response was cut off"
-
-
-def _is_closed(failure: BaseException) -> bool:
-    return getattr(failure, "errno", None) not in {errno.ECONNRESET, errno.EPIPE}
 
 
 def _find_cause(failure: BaseException, *kinds: type[BaseException]) -> BaseException | None:

@@ -18,23 +18,14 @@ import requests
 from requests.auth import AuthBase
 
 from labext import storage
-from labext.errors import (
-    ResponseLimitError,
-    ServiceError,
-    StorageError,
-    UnreachableError,
-)
+from labext.errors import ResponseLimitError, ServiceError, StorageError, UnreachableError
 from labext.http.connection_failures import ConnectionFailure, FailureStage, classify_failure
 from labext.http.connection_pool import NETWORK_ERRORS, Deadline, new_session
 from labext.http.headers import content_length
 from labext.http.redirects import send_following_redirects
 from labext.http.request import Request
 from labext.http.responses import read_message
-from labext.http.retry_policy import (
-    RequestOptions,
-    RetryableError,
-    on_transfer_failure,
-)
+from labext.http.retry_policy import RequestOptions, RetryableError, on_transfer_failure
 from labext.http.upload import check_presigned_url, on_store_error
 from labext.storage import is_full
 

@@ -44,21 +44,12 @@ class RedirectError(Exception):
 def redirect_request(
     session: requests.Session, response: requests.Response, service: str, *, away: bool
 ) -> requests.PreparedRequest:
-    """Return the request that a redirect leads to.
+    """Return the request that a redirect leads to; raise RedirectError if it is not followed.
 
     Within the same origin (scheme, host and port) the request is sent on unchanged. To another
     origin no key is ever sent: with `away` a GET is followed there without one. A redirect that
     would turn a change into a GET (301, 302, 303) is not followed: its response would look like
     success.
-
-    Args:
-        session: prepares the request.
-        response: the redirect.
-        service: the service's name in errors.
-        away: a GET may go to another origin.
-
-    Raises:
-        RedirectError: the redirect is not followed.
     """
     request, status = response.request, response.status_code
     here = request.url or ""
@@ -81,14 +72,6 @@ def redirect_request(
     if hasattr(again.body, "read"):
         rewind_body(again)
     return again
-
-
-def too_many_redirects(response: requests.Response, service: str) -> RedirectError:
-    """Return the error for too many redirects."""
-    place = _redacted_url(response.url)
-    return _unsafe_redirect(
-        service, f"more than {MAX_REDIRECTS} times ({place})", response.status_code
-    )
 
 
 def _location(response: requests.Response, service: str) -> str:
@@ -176,21 +159,23 @@ def send_following_redirects(
                     proxies=proxies_for(url),
                     allow_redirects=False,
                 )
-            if response.status_code < 200:  # 103, whose final response http.client does not read
+            status = response.status_code
+            if status < 200:  # 103, whose final response http.client does not read
                 response.close()
-                return _interim_response(service, response.status_code)
-            if response.status_code not in REDIRECT_STATUSES:
+                summary = f"The {service} sent an interim response (status {status})"
+                error = ServiceError(
+                    f"{summary} in place of its response.",
+                    "Try again; check the service if this persists.",
+                    status=status,
+                )
+                return ConnectionFailure(FailureStage.SENT, "an interim response", error)
+            if status not in REDIRECT_STATUSES:
                 return response
             response.close()
             prepared = redirect_request(session, response, service, away=away)
-        raise too_many_redirects(response, service)
+        how = f"more than {MAX_REDIRECTS} times ({_redacted_url(response.url)})"
+        raise _unsafe_redirect(service, how, response.status_code)
     except RedirectError as refused:
         return ConnectionFailure(FailureStage.NEVER, "redirected", refused.error)
     except NETWORK_ERRORS as failure:
         return classify_failure(failure, url, service)
-
-
-def _interim_response(service: str, status: int) -> ConnectionFailure:
-    summary = f"The {service} sent an interim response (status {status}) in place of its response."
-    error = ServiceError(summary, "Try again; check the service if this persists.", status=status)
-    return ConnectionFailure(FailureStage.SENT, "an interim response", error)

@@ -83,19 +83,18 @@ def new_retrying(
     def out_of_patience(state: tenacity.RetryCallState) -> bool:
         return clock() - began + state.upcoming_sleep > patience
 
+    def next_wait(state: tenacity.RetryCallState) -> float:
+        pause = backoff(state.attempt_number)
+        delay = _last_failure(state).after
+        return pause if delay is None else max(delay, 0.0) + pause / 10
+
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(RetryableError),
-        wait=_next_wait,
+        wait=next_wait,
         stop=lambda state: out_of_attempts(state) or out_of_patience(state),
         sleep=sleep,
         reraise=True,
     )
-
-
-def _next_wait(state: tenacity.RetryCallState) -> float:
-    pause = backoff(state.attempt_number)
-    delay = _last_failure(state).after
-    return pause if delay is None else max(delay, 0.0) + pause / 10
 
 
 def _last_failure(state: tenacity.RetryCallState) -> RetryableError:
@@ -215,13 +214,12 @@ def on_error_response(
         final_statuses: statuses that are final if the service itself sends them: the request is not
             retried, and its outcome counts as known.
     """
-    status = response.status_code
-    after = requested_delay(status, response.headers)
-    kind = response.headers.get("Content-Type", "")
+    status, headers = response.status_code, response.headers
+    after = requested_delay(status, headers)
+    kind = headers.get("Content-Type", "")
     with response:
         body = read_start(response)
     from_service = "json" in kind.lower()
-    has_challenge = "WWW-Authenticate" in response.headers
     failure = ErrorResponse(
         status,
         request.op.method,
@@ -229,11 +227,13 @@ def on_error_response(
         server_message(body, kind),
         request.op,
         from_service,
-        has_challenge,
+        "WWW-Authenticate" in headers,
         sent_action(body),
     )
     error = to_exception(failure, service, map_error)
-    error.request_id, error.retry_after = _request_id(response), after
+    request_id = mask(response.headers.get("X-Request-ID", ""))
+    error.request_id = request_id if _REQUEST_ID.fullmatch(request_id) else None
+    error.retry_after = after
     hint = ""
     if status >= 500 and error.request_id:
         hint = f"The request ID in the service's log is {error.request_id}."
@@ -251,12 +251,6 @@ def on_error_response(
         return unknown.with_hint(hint) if hint else unknown
     request.maybe_received = True
     return RetryableError(error, after)
-
-
-def _request_id(response: requests.Response) -> str | None:
-    """Return the ID under which the service has logged a request; None if it sent none."""
-    text = mask(response.headers.get("X-Request-ID", ""))
-    return text if _REQUEST_ID.fullmatch(text) else None
 
 
 def is_already_deleted(request: Request, error: Exception) -> bool:

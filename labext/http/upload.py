@@ -180,7 +180,6 @@ class PresignedStore:
             AccessError: the URL is invalid or has expired.
             ServiceError: the store failed.
         """
-        check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> None:
             with closing(content()) as stream:
@@ -192,7 +191,7 @@ class PresignedStore:
                 )
                 self._send(session, request, name).close()
 
-        self._with_retries(once)
+        self._with_retries(url, once)
 
     def headers(self, url: str, name: str) -> Mapping[str, str]:
         """Return the headers of a HEAD request for the file.
@@ -201,14 +200,13 @@ class PresignedStore:
             NotFoundError: it does not exist.
             AccessError, ServiceError: as for `put`.
         """
-        check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> Mapping[str, str]:
             request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
             with self._send(session, request, name) as response:
                 return response.headers
 
-        return self._with_retries(once)
+        return self._with_retries(url, once)
 
     def tail(self, url: str, name: str, length: int) -> bytes:
         """Return at most the last `length` bytes of the file.
@@ -219,7 +217,6 @@ class PresignedStore:
             NotFoundError: it does not exist.
             AccessError, ServiceError: as for `put`.
         """
-        check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> bytes:
             headers = {"Accept-Encoding": "identity", "Range": f"bytes=-{length}"}
@@ -238,9 +235,10 @@ class PresignedStore:
                         classify_failure(failure, url, self._options.service).error
                     ) from failure
 
-        return self._with_retries(once)
+        return self._with_retries(url, once)
 
-    def _with_retries(self, once: Callable[[requests.Session], _T]) -> _T:
+    def _with_retries(self, url: str, once: Callable[[requests.Session], _T]) -> _T:
+        check_presigned_url(url, self._options.service)
         with new_session() as session:
             return self._options.run_with_retries(lambda: once(session))
 
