@@ -125,12 +125,9 @@ class Folder(NamedTuple):
 
 
 def find_folder_id(http: HttpClient, name: str) -> str:
-    """Return the ID of a folder.
+    """Return the ID of a folder with a name or an ID, which is returned unchanged.
 
-    Args:
-        http: HTTP client of the tenant.
-        name: the folder's name, or its ID, which is returned unchanged. Names match
-            case-insensitively, but an exact match takes precedence.
+    Names match case-insensitively, but an exact match takes precedence.
 
     Raises:
         InputError: the name is empty or not a string.
@@ -157,7 +154,9 @@ def find_folder_id(http: HttpClient, name: str) -> str:
             f"Give the name or the ID of a folder{candidates}.",
         )
     if len(matches) > 1:
-        descriptions = messages.join_words((_describe_folder(folder) for folder in matches), 10)
+        descriptions = messages.join_words(
+            (f"{id} (project {project})" if project else id for id, _, project in matches), 10
+        )
         raise ConflictError(
             f'There are {len(matches)} folders named "{name}": {descriptions}.',
             f"Give one of the IDs instead, such as `{matches[0].id}`.",
@@ -199,7 +198,3 @@ def _folders_named(name: str, folders: Iterable[Folder]) -> list[Folder]:
     """Return the folders with this exact name, or the case-insensitive matches if none has it."""
     matches = [folder for folder in folders if folder.name.casefold() == name.casefold()]
     return [folder for folder in matches if folder.name == name] or matches
-
-
-def _describe_folder(folder: Folder) -> str:
-    return folder.id if folder.project_id is None else f"{folder.id} (project {folder.project_id})"

@@ -209,11 +209,7 @@ def iter_pages(
     """Yield the records of each page, skipping duplicates.
 
     A record that is modified during the listing changes its position and may appear twice.
-
-    Args:
-        fetch_page: returns the page for a token; the first token is empty.
-        seen_ids: the IDs of earlier records; updated in place.
-        noun: what the records are called in error messages.
+    `seen_ids`, the IDs of earlier records, is updated in place. The first page has an empty token.
 
     Raises:
         ResponseLimitError: the number of pages exceeds the limit, or the pages repeat.
@@ -222,7 +218,13 @@ def iter_pages(
     while True:
         page = fetch_page(token)
         guard.add_page(map(record_id, page.records))
-        new = [record for record in page.records if _is_new(record, seen_ids)]
+        new = []
+        for record in page.records:
+            identifier = record_id(record)
+            if identifier is None or identifier not in seen_ids:
+                new.append(record)
+            if identifier is not None:
+                seen_ids.add(identifier)
         if page.token:
             guard.check_next(page.token)
         yield new
@@ -235,13 +237,3 @@ def record_id(record: Record) -> str | None:
     """Return the ID of a record, or None if it is missing or invalid."""
     identifier = record.get("id")
     return identifier if isinstance(identifier, str) and identifier else None
-
-
-def _is_new(record: Record, seen_ids: set[str]) -> bool:
-    identifier = record_id(record)
-    if identifier is None:
-        return True
-    if identifier in seen_ids:
-        return False
-    seen_ids.add(identifier)
-    return True

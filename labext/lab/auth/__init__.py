@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from labext import messages
 from labext.actions import Action
@@ -51,7 +51,7 @@ def choose_sign_in(connection: Connection) -> SignIn:
     for method in REQUIRED_SECRETS if configured is None else (configured,):
         complete = all(secrets.get(name) for name in REQUIRED_SECRETS[method])
         if complete or (method == "oidc" and can_fetch_id_tokens(connection)):
-            return _FACTORIES[method](connection)
+            return _create_sign_in(method, connection)
     if configured is None:
         raise SignInError(
             "No credentials for the lab platform are configured.",
@@ -67,22 +67,15 @@ def choose_sign_in(connection: Connection) -> SignIn:
     )
 
 
-def _client_credentials_auth(connection: Connection) -> ClientCredentials:
-    secrets, user = connection.secrets, connection.options.get("user")
-    return ClientCredentials(secrets["client_id"], secrets["client_secret"], user)
-
-
-def _id_token_auth(connection: Connection) -> IdToken:
+def _create_sign_in(method: str, connection: Connection) -> SignIn:
     secrets, options = connection.secrets, connection.options
+    if method == "key":
+        return ApiKey(secrets["api_key"])
+    if method == "oauth":
+        user = options.get("user")
+        return ClientCredentials(secrets["client_id"], secrets["client_secret"], user)
     if "id_token" in secrets:
         return IdToken(secrets["id_token"])
     url, client_id, user = (options[name] for name in _PROVIDER_OPTIONS)
     verify = options.get("ca_bundle", True)
     return IdToken(ProviderSignIn(url, client_id, user, secrets["oidc_secret"], verify=verify))
-
-
-_FACTORIES: Mapping[str, Callable[[Connection], SignIn]] = {
-    "key": lambda connection: ApiKey(connection.secrets["api_key"]),
-    "oauth": _client_credentials_auth,
-    "oidc": _id_token_auth,
-}

@@ -301,7 +301,15 @@ class ClientCredentials(RenewableBearerAuth):
             )
         if not self._value or self._clock() >= self._renew_at:
             requested_at = self._clock()  # the lifetime starts no earlier than the request
-            value, seconds = self._token_endpoint().token()
+            if self._endpoint is None:
+                self._endpoint = TokenEndpoint(
+                    api_url(self._tenant),
+                    self.client_id,
+                    self._secret,
+                    basic=self._basic,
+                    verify=self._verify,
+                )
+            value, seconds = self._endpoint.token()
             self._value = value
             self._renew_at = self._expires_at = float("inf")
             if seconds is not None:
@@ -314,17 +322,6 @@ class ClientCredentials(RenewableBearerAuth):
     def _invalidate(self, token: str) -> None:
         if token == self._value:
             self._value = ""
-
-    def _token_endpoint(self) -> TokenEndpoint:
-        if self._endpoint is None:
-            self._endpoint = TokenEndpoint(
-                api_url(self._tenant),
-                self.client_id,
-                self._secret,
-                basic=self._basic,
-                verify=self._verify,
-            )
-        return self._endpoint
 
 
 def _check_word(value: str, label: str) -> str:

@@ -143,7 +143,11 @@ def _with_text_name(fields: Fields) -> Fields:
 def _check_bases(sequences: Sequence[Fields]) -> None:
     if not sequences:
         raise InputError("There is no sequence to write.", "Change the filters or the names.")
-    missing = [_row_label(row, n) for n, row in enumerate(sequences) if not _has_bases(row)]
+    missing = [
+        _row_label(row, n)
+        for n, row in enumerate(sequences)
+        if not (isinstance(row.get("bases"), str) and row["bases"])
+    ]
     if missing:
         raise InputError(
             f"Sequences without bases: {messages.join_words(missing)}.",
@@ -165,10 +169,14 @@ def _check_names(sequences: Sequence[Fields]) -> None:
             f"Sequences without a name: {messages.join_words([f'row {n}' for n in unnamed])}.",
             "Name these rows, or omit them.",
         )
-    duplicates = [
-        f"{name} ({messages.join_words(ids)})" if ids else name
-        for name, ids in _duplicate_names(sequences)
-    ]
+    by_name: dict[str, list[Fields]] = {}
+    for row in sequences:
+        by_name.setdefault(display_name(row), []).append(row)
+    duplicates = []
+    for name, rows in by_name.items():
+        ids = messages.join_words(str(row["id"]) for row in rows if row.get("id"))
+        if len(rows) > 1:
+            duplicates.append(f"{name} ({ids})" if ids else name)
     if duplicates:
         raise ConflictError(
             f"Several sequences have the same name: {messages.join_words(duplicates)}.",
@@ -176,24 +184,8 @@ def _check_names(sequences: Sequence[Fields]) -> None:
         )
 
 
-def _has_bases(row: Fields) -> bool:
-    return isinstance(row.get("bases"), str) and bool(row["bases"])
-
-
 def _row_label(row: Fields, position: int) -> str:
     return display_name(row) or f"row {position}"
-
-
-def _duplicate_names(sequences: Iterable[Fields]) -> list[tuple[str, list[str]]]:
-    """Return the names that several sequences have, with the IDs of these sequences."""
-    by_name: dict[str, list[Fields]] = {}
-    for row in sequences:
-        by_name.setdefault(display_name(row), []).append(row)
-    return [
-        (name, [str(row["id"]) for row in rows if row.get("id")])
-        for name, rows in by_name.items()
-        if len(rows) > 1
-    ]
 
 
 Format = Literal["fasta", "genbank"]
@@ -233,22 +225,19 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     if prefix.startswith(">"):
         records = list(parse_fasta(text))
     elif prefix == "LOCUS":
-        records = _read_genbank(text, source)
+        from labext.lab.files import seqrecords  # needs Biopython
+
+        try:
+            records = seqrecords.parse_genbank(text)
+        except ValueError as failure:
+            raise InputError(
+                f"{source} is not a valid GenBank file ({failure}).", "Check the file."
+            ) from None
     else:
         records = []
     if not records:
         raise InputError(f"{source} contains no sequences.", _FORMAT_HINT)
     return records
-
-
-def _read_genbank(text: str, source: Path) -> list[Fields]:
-    from labext.lab.files import seqrecords  # needs Biopython
-
-    try:
-        return seqrecords.parse_genbank(text)
-    except ValueError as failure:
-        reason = str(failure)
-    raise InputError(f"{source} is not a valid GenBank file ({reason}).", "Check the file.")
 
 
 def _read_text(source: Path) -> str:
@@ -305,7 +294,15 @@ def write(
             raise InputError(f"{path} is a folder.", "Give the name of a file.")
     kind = _choose_format(target, format)
     rows = to_records(records)
-    text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
+    if kind == "genbank":
+        from labext.lab.files import seqrecords  # needs Biopython
+
+        names = unique_names(rows, seqrecords.max_name_length)
+        text = seqrecords.format_genbank(rows, names)
+    else:
+        names = unique_names(rows, lambda _: MAX_FASTA_NAME)
+        pairs = zip(rows, names, strict=True)
+        text = "".join(format_fasta(row, name, whole=whole) for row, name in pairs)
     if not overwrite and _is_unchanged(target, rows, text):
         return target  # running a notebook again is not a conflict
     with storage_errors(target):
@@ -348,16 +345,3 @@ def _choose_format(target: Path, requested: Format | None) -> Format:
             f"Set it: {parameter('format', 'fasta')} or {parameter('format', 'genbank')}.",
         )
     return SUFFIXES[target.suffix.lower()]
-
-
-def _to_fasta(rows: Sequence[Fields], whole: bool) -> str:
-    names = unique_names(rows, lambda _: MAX_FASTA_NAME)
-    return "".join(
-        format_fasta(row, name, whole=whole) for row, name in zip(rows, names, strict=True)
-    )
-
-
-def _to_genbank(rows: Sequence[Fields]) -> str:
-    from labext.lab.files import seqrecords  # needs Biopython
-
-    return seqrecords.format_genbank(rows, unique_names(rows, seqrecords.max_name_length))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from numbers import Integral
-from operator import ge, gt, le, lt
+from operator import contains, eq, ge, gt, le, lt
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -61,7 +61,9 @@ def parse_time_range(value: Any) -> TimeRange:
     Raises:
         InputError: the value is not a time range.
     """
-    parts = value if isinstance(value, tuple | list) and len(value) == 2 else _split_bounds(value)
+    parts = value if isinstance(value, tuple | list) and len(value) == 2 else [value]
+    if isinstance(value, str):
+        parts = _SEPARATOR.split(value.strip(), maxsplit=1)
     bounds = [
         _parse_bound(part, default_operator)
         for part, default_operator in zip(parts, (">", "<"), strict=False)
@@ -81,10 +83,6 @@ def _parse_time(value: Any) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _split_bounds(value: Any) -> list[Any]:
-    return _SEPARATOR.split(value.strip(), maxsplit=1) if isinstance(value, str) else [value]
 
 
 def _parse_bound(value: Any, default_operator: str) -> TimeBound:
@@ -179,22 +177,17 @@ def _any_name_matches(record: Record, predicate: Callable[[str], bool]) -> bool:
     return any(predicate(name.casefold()) for name in names if isinstance(name, str))
 
 
-def _name_filter(name: str, value: Any) -> Filter:
-    required = check_text(name, value)
-    folded = required.casefold()
-    return Filter(
-        lambda record: _any_name_matches(record, folded.__eq__), _NAME_FIELDS, {"name": required}
-    )
+def _name_filter(parameter_name: str, compare: Callable[[str, str], bool]) -> FilterFactory:
+    def make(name: str, value: Any) -> Filter:
+        required = check_text(name, value)
+        folded = required.casefold()
+        return Filter(
+            lambda record: _any_name_matches(record, lambda own: compare(own, folded)),
+            _NAME_FIELDS,
+            {parameter_name: required},
+        )
 
-
-def _name_includes_filter(name: str, value: Any) -> Filter:
-    required = check_text(name, value)
-    folded = required.casefold()
-    return Filter(
-        lambda record: _any_name_matches(record, lambda name: folded in name),
-        _NAME_FIELDS,
-        {"nameIncludes": required},
-    )
+    return make
 
 
 def _names_filter(name: str, value: Any) -> Filter:
@@ -292,20 +285,14 @@ def _length_filter(compare: Callable[[int, int], bool]) -> FilterFactory:
         required = int(value)
 
         def matches(record: Record) -> bool:
-            length = _record_length(record)
-            return length is not None and compare(length, required)
+            length, bases = record.get("length"), record.get("bases")
+            if not isinstance(length, int) and isinstance(bases, str):
+                length = len(bases)
+            return isinstance(length, int) and compare(length, required)
 
         return Filter(matches, ("length",))
 
     return make
-
-
-def _record_length(record: Record) -> int | None:
-    length = record.get("length")
-    if isinstance(length, int):
-        return length
-    bases = record.get("bases")
-    return len(bases) if isinstance(bases, str) else None
 
 
 def _circular_filter(name: str, value: Any) -> Filter:
@@ -319,8 +306,8 @@ def _circular_filter(name: str, value: Any) -> Filter:
 
 FILTER_FACTORIES: Mapping[str, FilterFactory] = {
     "ids": _any_of("ids", "id"),
-    "name": _name_filter,
-    "name_includes": _name_includes_filter,
+    "name": _name_filter("name", eq),
+    "name_includes": _name_filter("nameIncludes", contains),
     "names": _names_filter,
     "bases": _bases_filter,
     "folder_id": _any_of("folderId", "folderId", single=True),
