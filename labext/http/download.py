@@ -179,11 +179,8 @@ OnBytes = Callable[[int, int | None], None]
 class AuthenticatedSource:
     """A download from the service itself, which is authenticated, instead of a presigned address.
 
-    Attributes:
-        request: the request.
-        auth: the authentication; not sent to another origin after a redirect.
-        refused: maps an error response to an exception.
-        page: the downloaded file may be a web page.
+    The key is not sent to another origin after a redirect. `refused` maps an error response to an
+    exception; with `page` the downloaded file may be a web page.
     """
 
     request: Request

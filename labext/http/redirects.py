@@ -136,13 +136,9 @@ def send_following_redirects(
 ) -> requests.Response | ConnectionFailure:
     """Send a request, follow its redirects, and return the response before its body is read.
 
-    Args:
-        session: sends it.
-        request: the request, signed by its `auth`.
-        options: TLS verification, timeout, and the service's name in errors.
-        timeout: replaces that of `options`.
-        deadline: limits each response from its first byte on, also while the caller reads it.
-        away: a GET may be redirected to another origin, without its key.
+    `timeout` replaces that of `options`; `deadline` limits each response from its first byte on,
+    also while the caller reads it. With `away` a GET may be redirected to another origin, without
+    its key.
     """
     url, service = request.url or "", options.service
     try:

@@ -306,9 +306,7 @@ class Response:
 def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
     """Parse JSON; `NaN` and `Infinity` are accepted, since Python writes them.
 
-    Args:
-        content: the JSON text.
-        limit: the maximum memory of the values in bytes; `[[],[],…` needs 20 times its length.
+    The values may take `limit` bytes of memory; `[[],[],…` needs 20 times its length.
 
     Raises:
         ValueError: the text is not JSON.

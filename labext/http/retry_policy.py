@@ -160,10 +160,8 @@ def on_connection_lost(
 ) -> Exception:
     """Return the exception for a request without a response.
 
-    Args:
-        request: the request; marked as possibly received once its body was sent.
-        failure: the stage at which the connection was lost.
-        server_seen: the service has responded before, so its address is right.
+    The request is marked as possibly received once its body was sent. With `server_seen`, the
+    service has responded before, so its address is right.
     """
     failure.error.method, failure.error.path = request.op.method, request.path
     if failure.stage is FailureStage.NEVER:
@@ -206,13 +204,8 @@ def on_error_response(
 ) -> Exception:
     """Return the exception for a response with status 400 or above, and read its body.
 
-    Args:
-        request: the request.
-        response: the response.
-        service: the service's name in errors.
-        map_error: turns an error response of this service into an exception.
-        final_statuses: statuses that are final if the service itself sends them: the request is not
-            retried, and its outcome counts as known.
+    `final_statuses` are final if the service itself sends them: the request is not retried, and
+    its outcome counts as known.
     """
     status, headers = response.status_code, response.headers
     after = requested_delay(status, headers)

@@ -131,20 +131,14 @@ def estimate(
     file_settings: Iterable[str] = (),
     file_sizes: Mapping[str, int] | None = None,
 ) -> Estimate | None:
-    """Estimate jobs from earlier runs of the same tool.
+    """Estimate jobs from earlier runs of the same tool; None without runs or jobs.
 
     The logarithm of the time is estimated by ridge regression on features of the settings:
     numbers, lengths of texts and lists, sizes of files, and categories of settings with few values.
     The penalty and the factor are determined by leave-one-out cross-validation.
 
-    Args:
-        runs: complete runs.
-        jobs: the settings of each job.
-        file_settings: settings whose values are files: a name, a path or the content itself.
-        file_sizes: sizes in bytes of the files with these names and paths, as far as known.
-
-    Returns:
-        The estimate; None without runs or jobs.
+    `file_settings` are the settings whose values are files: a name, a path or the content itself;
+    `file_sizes` are the sizes in bytes of the files with these names and paths, as far as known.
     """
     import numpy as np
 

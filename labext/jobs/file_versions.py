@@ -131,10 +131,8 @@ def changed_since(
 ) -> bool | None:
     """Return whether a file's content has changed since a submission; None if unknown.
 
-    Args:
-        submission: time of the submission by the clock of the service, if known.
-        then: version of the file at the submission, if recorded.
-        now: current version of the file, if known.
+    `then` and `now` are its versions, as far as known; `submission` is the time by the clock of the
+    service.
     """
     if now is None:
         return None
@@ -177,12 +175,7 @@ class UploadRecords:
         self._account = account_digest(address, api_key)
 
     def note(self, name: str, version: FileVersion, folder: str | None = None) -> None:
-        """Record an upload.
-
-        Args:
-            name: file name without a folder.
-            version: size and checksums of the content.
-            folder: folder on the service.
+        """Record an upload to a folder on the service.
 
         Raises:
             StorageError: the record can't be written.

@@ -220,12 +220,8 @@ def drop_name_column(rows: pd.DataFrame, name_column: str) -> pd.DataFrame:
 def drop_equal_names(rows: pd.DataFrame, name_column: str, names: Sequence[str]) -> pd.DataFrame:
     """Return the rows without their column of names, if it has just the names of the jobs as text.
 
-    Original names that were adapted, numbers and categories are kept.
-
-    Args:
-        rows: the input rows.
-        name_column: the column with the original names.
-        names: the name of each row's job; empty if it has none.
+    Original names that were adapted, numbers and categories are kept. `names` has the name of each
+    row's job; empty if it has none.
     """
     cells = rows.iloc[:, [str(column) for column in rows.columns].index(name_column)]
     is_equal = cells.dtype != "category" and all(
@@ -243,18 +239,12 @@ def join_input_rows(
     name_column: str | None = None,
     missing: bool = True,
 ) -> pd.DataFrame:
-    """Return jobs in the order of their input, joined with the input rows.
+    """Return jobs in the order of their input, joined with the input rows; one row per job.
 
-    Args:
-        jobs: one row per job.
-        key: column of `jobs` with the names.
-        order: names in the order of the input.
-        rows: input row of each name; None to only reorder the jobs.
-        name_column: column of `rows` with the original names, if it should be included.
-        missing: include names without a job, with empty job columns.
-
-    Returns:
-        One row per job; jobs without an input row are at the end.
+    `key` is the column of `jobs` with the names. Jobs without an input row are at the end; with
+    `missing`, names without a job are included, with empty job columns. Without `rows`, the input
+    row of each name, the jobs are only reordered. `name_column` is the column of `rows` with the
+    original names, if it should be included.
     """
     positions = {name: n for n, name in enumerate(jobs[key])}
     pairs = [(positions.get(name, -1), n) for n, name in enumerate(order)]

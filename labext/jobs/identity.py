@@ -238,10 +238,7 @@ def check_project_tag(tag: str | None) -> str | None:
 def generate_name(type: str, settings: Any, checksums: Mapping[str, str] | None = None) -> str:
     """Generate a name from the content of a submission.
 
-    Args:
-        type: the tool.
-        settings: the settings.
-        checksums: checksums of the files that the settings name, by setting value.
+    `checksums` are those of the files that the settings name, by setting value.
     """
     prefix = re.sub(r"[^a-zA-Z0-9_-]+", "-", type)[: MAX_NAME_LENGTH - 9] or "job"
     content = {"settings": settings, "contents": checksums} if checksums else settings
@@ -287,11 +284,7 @@ def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> 
 
     Valid names are kept. In others, invalid characters are replaced by `-`, and the name is
     truncated. If the result is not unique, digits of a digest of the original are appended; they
-    do not depend on the order of the rows.
-
-    Args:
-        originals: the names; equal names have equal results.
-        max_length: maximum length of a name.
+    do not depend on the order of the rows. Equal names have equal results.
     """
     adapted = {name: _replace_invalid(name, max_length) for name in originals}
     counts = Counter(adapted.values())

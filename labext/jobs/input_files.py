@@ -327,12 +327,9 @@ class InputContent:
                 self._records.write(name, self._files.values())
 
     def check(self, name: str, row: JobRecord, values: Collection[str] | None = None) -> None:
-        """Compare the content with that of an existing submission.
+        """Compare the content with that of the existing submission `name`, or a part of a batch.
 
-        Args:
-            name: name of the submission, as given to `remember`.
-            row: row of the submission, or of a part of a batch.
-            values: values in the settings of the row; None for all.
+        `values` are those in the settings of the row; None for all.
 
         Raises:
             ConflictError: the existing submission was made with other content.
@@ -456,12 +453,9 @@ class ContentReader:
         return InputContent(self.records, current)
 
     def version(self, path: str, *, query_store: bool = True) -> FileVersion | None:
-        """Return the current version of an uploaded file; None if unknown.
+        """Return the current version of an uploaded file, `name` or `folder/name`; None if unknown.
 
-        Args:
-            path: `name` or `folder/name`.
-            query_store: query the service's store; if False, assume the last upload from this
-                machine.
+        Without `query_store`, the last upload from this machine is assumed to be current.
         """
         folder, _, name = path.rpartition("/")
         stored = self.service.stored_version(name, folder or None) if query_store else None

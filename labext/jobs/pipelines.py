@@ -72,9 +72,8 @@ class Pipeline:
 def parse_inputs(value: Any) -> list[Any]:
     """Return initial inputs as a list of JSON values.
 
-    Args:
-        value: a list, tuple, Series, column of a frame or one-dimensional array of inputs, such as
-            sequences, names of uploaded files, or outputs of earlier jobs (`<Job>/path`).
+    They are a list, tuple, Series, column of a frame or one-dimensional array of sequences, names
+    of uploaded files, or outputs of earlier jobs (`<Job>/path`).
 
     Raises:
         InputError: the value has another type or is empty, or JSON can't represent an input.

@@ -154,12 +154,9 @@ def send_once(
 ) -> tuple[str, JobRecord | None, bool]:
     """Send a submission whose name was free; if its response is lost, look up the outcome.
 
-    Args:
-        name: the name of the submission, for messages.
-        send: sends the submission, and returns the service's message.
-        look_up: returns the row if the submission exists, None if the name is free; raises
-            ConflictError if another submission has the name.
-        description: number of jobs and tool, for messages.
+    `send` returns the service's message. `look_up` returns the row if the submission exists, None
+    if the name is free, and raises ConflictError if another submission has the name.
+    `description` has the number of jobs and the tool, for messages.
 
     Returns:
         The service's message; the row if it was looked up; True if this call created it.

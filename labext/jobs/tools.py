@@ -274,13 +274,8 @@ def normalize_settings(
     """Return the settings to send, and descriptions of all faults.
 
     Values are converted to JSON types, and text to numbers or booleans if the parameter requires
-    them. Defaults are not added.
-
-    Args:
-        tool: the tool.
-        settings: the settings; missing values in a row of a frame are left out.
-        placeholder: value that stands for an output of the previous stage of a pipeline; valid for
-            every parameter.
+    them. Missing values in a row of a frame are left out; defaults are not added. `placeholder`
+    stands for an output of the previous stage of a pipeline; it is valid for every parameter.
     """
     if not hasattr(settings, "items"):  # a row of a frame has them, too
         return {}, [f"they are a {type(settings).__name__}, not a mapping of names to values"]
@@ -316,10 +311,8 @@ def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> In
 def widen_floats(values: Any) -> Any:
     """Return floats of half or single precision as doubles with the same shortest digits.
 
-    A direct conversion turns 0.1 into 0.10000000149011612. Other values are returned unchanged.
-
-    Args:
-        values: a scalar or an array of NumPy, a Series, or another array.
+    A direct conversion turns 0.1 into 0.10000000149011612. Values are scalars or arrays of NumPy,
+    Series or other arrays; those of other types are returned unchanged.
     """
     dtype: Any = getattr(values, "dtype", None)
     size = getattr(dtype, "itemsize", 8)  # sparse arrays have none

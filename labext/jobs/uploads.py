@@ -48,13 +48,8 @@ def upload_file(
 ) -> Upload:
     """Upload a file as a stream, unless the service has a file with the same content.
 
-    If the service responds that the file is too large (413), it is uploaded to a presigned URL.
-
-    Args:
-        service: the service.
-        path: the file.
-        folder: folder on the service.
-        presigned: always upload to a presigned URL.
+    It is uploaded to a presigned URL if the service responds that it is too large (413), or with
+    `presigned`.
 
     Raises:
         InputError: the file does not exist, can't be read or is too large, or its name or the

@@ -54,19 +54,12 @@ def read_rows(
     constants: Mapping[str, Any],
     max_length: int = identity.MAX_NAME_LENGTH,
 ) -> TableRows:
-    """Return the rows of a frame as jobs.
+    """Return the rows of a frame as jobs; `constants` are settings shared by all jobs.
 
-    A missing value (None, NaN, NA) of an optional setting leaves it to the default.
-
-    Args:
-        frame: one row per job.
-        tool: the tool of the jobs.
-        name_column: column with the names of the jobs, which are adapted if they are invalid
-            (`labext.jobs.identity`); None numbers the jobs.
-        mapping: the column of each setting; None uses each remaining column as the setting of the
-            same name.
-        constants: settings shared by all jobs.
-        max_length: maximum length of a job's name.
+    A missing value (None, NaN, NA) of an optional setting leaves it to the default. The names in
+    `name_column` are adapted if they are invalid (`labext.jobs.identity`); without it the jobs are
+    numbered. `mapping` has the column of each setting; without it each remaining column is the
+    setting of the same name.
 
     Raises:
         InputError: the frame has no rows; a column is missing, duplicate or not a setting; or a

@@ -106,16 +106,11 @@ class ListedParts(NamedTuple):
 def merge_part_rows(
     name: str, part_rows: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
 ) -> JobRecord:
-    """Merge the rows of the parts of a split batch into one row.
+    """Merge the rows of the parts of a split batch into a row like that of an unsplit batch.
 
-    Args:
-        name: the name of the batch.
-        part_rows: the row of each part, in order; None for a missing part.
-        sizes: the number of jobs of each part, if known.
-
-    Returns:
-        A row like that of an unsplit batch: `batchStatus` is `Complete` only if all parts are
-        complete; `statuses` are summed, and the jobs of missing parts are counted as `not sent`.
+    The rows are in order, None for a missing part; `sizes` are the numbers of jobs, if known.
+    `batchStatus` is `Complete` only if all parts are complete; `statuses` are summed, and the jobs
+    of missing parts are counted as `not sent`.
     """
     rows = [row for row in part_rows.values() if row is not None]
     missing = [part for part, row in part_rows.items() if row is None]
@@ -281,10 +276,7 @@ SplitBatch = tuple[str, int]
 class PartMerger:
     """Collect rows in listing order, replacing the parts of a split batch by one row.
 
-    The row of a split batch has the position of its first part.
-
-    Args:
-        matches: filter of rows; applied to the row merged from the listed parts of a split batch.
+    The row of a split batch has the position of its first part; `matches` filters the merged rows.
     """
 
     def __init__(self, matches: Callable[[JobRecord], bool] = lambda _: True) -> None:

@@ -174,11 +174,7 @@ def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
 
     Formats: `{name: settings}`; the service's parallel arrays
     `{"jobNames": […], "settings": […]}`; and its list `[{"jobName": …, "settings": …}, …]`, which
-    may also be the value of a key `jobs`.
-
-    Args:
-        jobs: the jobs.
-        constants: settings of all jobs; settings of a single job take precedence.
+    may also be the value of a key `jobs`. A job's settings take precedence over `constants`.
 
     Raises:
         InputError: the numbers of names and settings differ, a name occurs twice, or the format is

@@ -127,10 +127,9 @@ class BatchSubmitter:
     def check(
         self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
     ) -> pd.DataFrame:
-        """Validate a batch as `submit` does, without sending it.
+        """Validate a batch as `submit` does, without sending it; return one row per job.
 
-        Returns:
-            One row per job; with `skip_invalid`, the invalid rows.
+        With `skip_invalid`, only the invalid rows are returned.
 
         Raises:
             InvalidJobsError, ConflictError: as for `submit`.

@@ -378,15 +378,10 @@ def merge_archives(
     jobs: Sequence[JobArchive] = (),
     tables: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Merge several archives into one, written atomically.
+    """Merge the archives of the parts of a split batch into one, written atomically.
 
-    Args:
-        parts: the archives of the parts of a split batch, in order.
-        target: the archive to write.
-        order: the names of the jobs inside the batch, in the order of the input.
-        on_bytes: called with the number of merged bytes.
-        jobs: archives of single jobs, each copied to a folder.
-        tables: the metrics tables of parts without an archive.
+    `order` has the names of the jobs inside the batch, in the order of the input. Archives of
+    single `jobs` are each copied to a folder. `tables` are those of parts without an archive.
 
     Raises:
         ArchiveError: an archive is damaged, or not safe to unpack.

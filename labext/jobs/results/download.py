@@ -134,14 +134,7 @@ class ResultsJob:
 
 @dataclass(frozen=True)
 class ResultsSource:
-    """Reads results from one service.
-
-    Attributes:
-        service: the service.
-        parts: finds the parts of split batches.
-        catalogue: the tools.
-        uploaded: records of uploads from this machine.
-    """
+    """Reads results from one service."""
 
     service: JobsApi
     parts: PartFinder

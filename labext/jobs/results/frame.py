@@ -25,9 +25,8 @@ def initial_inputs(
 ) -> list[str | None]:
     """Return the initial input of each job of a pipeline, given by its row and stage number.
 
-    Returns:
-        The initial inputs; None for a job without a piped input, and for a job whose settings have
-        the content of a file instead of its name, so that its input is ambiguous.
+    It is None for a job without a piped input, and for a job whose settings have the content of a
+    file instead of its name, so that its input is ambiguous.
     """
     settings = stored_settings(pipeline) or {}
     initial = _list_field(settings, "initialInputs") or _list_field(settings, "inputs")

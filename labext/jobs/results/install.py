@@ -23,12 +23,8 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
     """Create a hidden staging folder for incomplete files, inside their target folder.
 
     After an error, the staging folder is kept if it has a download that can be resumed. Otherwise
-    it is deleted, with the folders that were created for it.
-
-    Args:
-        folder: target folder, created if needed.
-        name: name of the job, or an identifier of a single file.
-        key: identifier of the results; staging folders of other runs are deleted.
+    it is deleted, with the folders that were created for it. `key` identifies the results; staging
+    folders of other runs are deleted.
 
     Raises:
         StorageError: another download uses the staging folder, or it can't be created.
@@ -100,15 +96,9 @@ def install_archive(
 ) -> tuple[list[ArchiveFile], ArchiveFile]:
     """Unpack an archive and move its files and the archive itself into a folder; return them.
 
-    Args:
-        archive: the archive, in the staging folder or already in `folder`.
-        stage: the staging folder.
-        folder: the results folder.
-        before: the manifest of an earlier download of the same job.
-        record: the file name of the manifest.
-        begin: called with the files and the archive before the first file is moved.
-        on_bytes: called with the number of unpacked bytes and the total.
-        bounds: limits of the archive.
+    The archive is in the staging folder or already in `folder`. `before` is the manifest of an
+    earlier download of the same job. `begin` is called with the files and the archive before the
+    first file is moved.
 
     Raises:
         ArchiveError: the archive is damaged or not safe to unpack; nothing was moved.
@@ -162,10 +152,7 @@ def unpack_into_stage(
 def check_targets(folder: Path, files: Iterable[ArchiveFile], known: Container[str]) -> None:
     """Check that files can be moved into a folder without overwriting other files.
 
-    Args:
-        folder: the target folder.
-        files: the files to move.
-        known: paths written by an earlier download of the same job.
+    `known` are the paths written by an earlier download of the same job.
 
     Raises:
         ConflictError: a file from elsewhere would be overwritten.

@@ -43,10 +43,9 @@ Entity = dict[str, Any]
 
 
 def write_crate(folder: Path) -> Path | None:
-    """Write the crate metadata of a results folder, if missing or outdated.
+    """Write the crate metadata of a results folder, if missing or outdated; return its path.
 
-    Returns:
-        The path; None if the folder has no manifest, or both file names are taken.
+    None if the folder has no manifest, or both file names are taken.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.

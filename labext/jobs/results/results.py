@@ -135,15 +135,7 @@ def _rows_of_pickled_results(*_: Any) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class ResultsFetcher:
-    """Downloads results from one service.
-
-    Attributes:
-        service: the service.
-        parts: finds the parts of split batches.
-        lister: lists the jobs of batches.
-        source: downloads archives and files.
-        state: folder for the manifests of single files.
-    """
+    """Downloads results from one service; `state` has the manifests of single files."""
 
     service: JobsApi
     parts: PartFinder
