@@ -30,7 +30,7 @@ from labext.sandbox.nb.providers.speech_forms import (
     word_probabilities,
 )
 from labext.sandbox.nb.providers.transport import (
-    json_payload,
+    JsonPayload,
     request_bytes,
     request_json,
     stream_json,
@@ -166,7 +166,7 @@ def _chat_pieces(
     """Yield the pieces of a complete reply."""
     form = wire_form(server)
     path, body = form.chat(server, request)
-    payload = json_payload(body)
+    payload = JsonPayload(body)
     is_complete = not request.stream
     if request.stream:
         values = stream_json(server, path, payload, cancel_token)
@@ -216,7 +216,7 @@ def _embed_batch(
     """Return one vector per text; a batch that the server finds too large is halved."""
     path, body = form.embed(server, model, texts)
     try:
-        answer = request_json(server, path, json_payload(body), cancel_token)
+        answer = request_json(server, path, JsonPayload(body), cancel_token)
     except servers.RequestTooLongError:
         if len(texts) == 1:
             raise

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from labext.sandbox.nb.providers.chat_forms import google_path, model_path
 from labext.sandbox.nb.providers.servers import ProviderServer
-from labext.sandbox.nb.providers.transport import Payload, form_payload, json_payload
+from labext.sandbox.nb.providers.transport import FormPayload, JsonPayload, Payload
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class _OpenAISpeech(SpeechForm):
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         body = {"model": model, "input": text, "voice": voice, "response_format": "wav"}
         path = model_path(server, model, "/audio/speech")
-        return SpeechRequest(path, json_payload(body), "audio/wav, audio/*")
+        return SpeechRequest(path, JsonPayload(body), "audio/wav, audio/*")
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         # Other models of OpenAI reject a format with the probabilities of segments.
         response_format = "verbose_json" if "whisper" in model.lower() else "json"
-        form = form_payload({"model": model, "response_format": response_format}, path)
+        form = FormPayload({"model": model, "response_format": response_format}, path)
         return SpeechRequest(model_path(server, model, "/audio/transcriptions"), form)
 
     def parse_text(self, value: Any) -> RecognizedText:
@@ -120,10 +120,10 @@ class _ElevenLabsSpeech(SpeechForm):
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
         """Return the request for an MP3 file; the voice is its identifier."""
         path = f"/text-to-speech/{quote(voice, safe='')}?output_format=mp3_44100_128"
-        return SpeechRequest(path, json_payload({"text": text, "model_id": model}), "audio/mpeg")
+        return SpeechRequest(path, JsonPayload({"text": text, "model_id": model}), "audio/mpeg")
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
-        return SpeechRequest("/speech-to-text", form_payload({"model_id": model}, path))
+        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, path))
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript with the probabilities of its words."""
@@ -142,11 +142,11 @@ class _PiperSpeech(SpeechForm):
     """The HTTP server of Piper, which only synthesizes: `POST /` and `/voices`."""
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
-        return SpeechRequest("/", json_payload({"text": text, "voice": voice}), "audio/wav")
+        return SpeechRequest("/", JsonPayload({"text": text, "voice": voice}), "audio/wav")
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
         """Return a path that Piper rejects, since it does not transcribe."""
-        return SpeechRequest("/transcribe", form_payload({"model": model}, path))
+        return SpeechRequest("/transcribe", FormPayload({"model": model}, path))
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, which are the keys of their configurations."""
@@ -174,7 +174,7 @@ class _GoogleSpeech(SpeechForm):
         }
         return SpeechRequest(
             google_path(model, "generateContent"),
-            json_payload({"contents": [{"parts": [{"text": text}]}], "generationConfig": config}),
+            JsonPayload({"contents": [{"parts": [{"text": text}]}], "generationConfig": config}),
         )
 
     def parse_sound(self, content: bytes) -> bytes:
@@ -203,7 +203,7 @@ class _GoogleSpeech(SpeechForm):
         }
         parts = [{"text": _TRANSCRIBE}, {"inlineData": sound}]
         return SpeechRequest(
-            google_path(model, "generateContent"), json_payload({"contents": [{"parts": parts}]})
+            google_path(model, "generateContent"), JsonPayload({"contents": [{"parts": parts}]})
         )
 
     def parse_text(self, value: Any) -> RecognizedText:

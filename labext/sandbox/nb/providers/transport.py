@@ -27,32 +27,52 @@ from labext.sandbox.nb.providers.servers import CONNECT_SECONDS, ProviderServer
 _CHUNK_SIZE = 1 << 18
 
 
-class Payload:
-    """A body, which is sent in chunks, since the time limit applies to each."""
+class JsonPayload:
+    """A JSON body."""
 
-    def __init__(self, content: bytes, media_type: str) -> None:
-        self._content, self.media_type = content, media_type
+    media_type = "application/json"
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self._content = orjson.dumps(body)
 
     def __len__(self) -> int:
         return len(self._content)
 
     def __iter__(self) -> Iterator[bytes]:
+        # In chunks, since the time limit applies to each.
         for start in range(0, len(self._content), _CHUNK_SIZE):
             yield self._content[start : start + _CHUNK_SIZE]
 
 
-def json_payload(body: Mapping[str, Any]) -> Payload:
-    """Return a JSON body."""
-    return Payload(orjson.dumps(body), "application/json")
+class FormPayload:
+    """A `multipart/form-data` body with texts and, in the field `file`, a file.
 
-
-def form_payload(fields: Mapping[str, str], path: Path) -> Payload:
-    """Return a `multipart/form-data` body with texts and, in the field `file`, a file.
-
-    Of its name only the suffix is sent, which states the format.
+    The file is read while it is sent. Of its name only the suffix is sent, which states the format.
     """
-    file = (f"file{path.suffix}", path.read_bytes(), "application/octet-stream")
-    return Payload(*encode_multipart_formdata({**fields, "file": file}))
+
+    def __init__(self, fields: Mapping[str, str], path: Path) -> None:
+        empty = (f"file{path.suffix}", b"", "application/octet-stream")
+        form, self.media_type = encode_multipart_formdata({**fields, "file": empty})
+        head, separator, boundary = form.rpartition(b"\r\n--")  # the file's content is before it
+        self._head, self._tail = head, separator + boundary
+        self._path, self._size = path, path.stat().st_size
+
+    def __len__(self) -> int:
+        return len(self._head) + self._size + len(self._tail)
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._head
+        remaining = self._size  # the announced length, even if the file grows
+        with self._path.open("rb") as file:
+            while chunk := file.read(min(remaining, _CHUNK_SIZE)):
+                remaining -= len(chunk)
+                yield chunk
+        if remaining:
+            raise OSError(f"{self._path.name} became shorter while it was sent")
+        yield self._tail
+
+
+Payload = JsonPayload | FormPayload
 
 
 _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
