@@ -166,6 +166,7 @@ def test_values_that_are_no_numbers_and_constant_columns() -> None:
             "c": ["", None, "x", "x", "y"],
             "empty": np.nan,
             "mixed": [1, "2", 3.5, None, "4"],
+            "large": [10**400, 1, -(10**400), 2.5, None],
         }
     )
     (points,) = marks_of(chart_of(frame, x="a", y="b"), Points)
@@ -173,6 +174,7 @@ def test_values_that_are_no_numbers_and_constant_columns() -> None:
     (bars,) = marks_of(chart_of(frame, x="b"), Bars)
     assert [list(rows) for rows in bars.rows] == [[0, 1, 2, 3, 4]]
     assert list(marks_of(chart_of(frame, x="mixed", y="b"), Points)[0].x) == [1, 2, 3.5, 4]
+    assert list(marks_of(chart_of(frame, x="large", y="b"), Points)[0].x) == [1, 2.5]
     with pytest.raises(InputError, match='"empty" has no values'):
         chart_of(frame, x="empty")
     json.dumps(chart_state(chart_of(frame, x="a", y="b", color="c")), allow_nan=False)

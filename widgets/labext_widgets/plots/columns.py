@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -145,9 +146,8 @@ def column_kind(series: pd.Series[Any]) -> ColumnKind | None:
     if series.dtype == object and len(filled):
         if all(isinstance(v, int | float) and not isinstance(v, bool) for v in filled):
             return "number"
-        if not pd.to_numeric(filled, errors="coerce").isna().any() and not any(
-            isinstance(v, bool) for v in filled
-        ):
+        is_number = not any(isinstance(v, bool) for v in filled)
+        if is_number and not any(map(math.isnan, read_numbers(filled))):
             return "number"
     return "category"
 
@@ -213,7 +213,7 @@ def read_column(frame: pd.DataFrame, name: str) -> Column:
         return Column(name, kind, finite_values(since))
     if series.dtype.kind == "m":
         return Column(name, kind, finite_values(series.dt.total_seconds()))
-    return Column(name, kind, finite_values(pd.to_numeric(series, errors="coerce")))
+    return Column(name, kind, read_numbers(series))
 
 
 def _read_categories(series: pd.Series[Any], name: str) -> Column:
@@ -229,6 +229,17 @@ def _read_categories(series: pd.Series[Any], name: str) -> Column:
     values = [math.nan if text is None else positions[text] for text in texts]
     names = tuple(plain(text, MAX_TEXT) for text in present)
     return Column(name, "category", values, names)
+
+
+def read_numbers(series: pd.Series[Any]) -> list[float]:
+    """Return values as floats, with NaN for those that are no finite number."""
+    import pandas as pd
+
+    if series.dtype == object:  # `to_numeric` raises OverflowError for larger integers
+        limit = sys.float_info.max
+        is_too_large = series.map(lambda value: isinstance(value, int) and abs(value) > limit)
+        series = series.mask(is_too_large.astype(bool))
+    return finite_values(pd.to_numeric(series, errors="coerce"))
 
 
 def finite_values(series: pd.Series[Any]) -> list[float]:

@@ -21,7 +21,7 @@ from labext_widgets.plots.chart import (
     Region,
     Scale,
 )
-from labext_widgets.plots.columns import finite_values
+from labext_widgets.plots.columns import read_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -403,12 +403,9 @@ def _is(file: str, name: str) -> bool:
 
 def _numbers(table: pd.DataFrame, column: str) -> list[float]:
     """Return a column as numbers, with NaN for missing and infinite values, or a missing column."""
-    import pandas as pd
-
     if column not in table:
         return [math.nan] * len(table)
-    series = table.iloc[:, [*table.columns].index(column)]
-    return finite_values(pd.to_numeric(series, errors="coerce"))
+    return read_numbers(table.iloc[:, [*table.columns].index(column)])
 
 
 def _complete_rows(*columns: Sequence[float]) -> list[int]:
