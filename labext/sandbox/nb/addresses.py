@@ -88,8 +88,7 @@ def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
         if not private and not is_public(address):
             raise UnreadableError(
                 f"{host} is an address of this machine or its network, from which no page is "
-                "fetched; the administrator of the service may switch that on: "
-                f"{admin_command('nb fetch allow-private')}."
+                f"fetched. To allow it: {admin_command('nb fetch allow-private')}."
             )
     return numbers
 

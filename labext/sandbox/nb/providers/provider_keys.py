@@ -95,8 +95,7 @@ def cipher(site: Site) -> Fernet:
         raise errors.not_configured(
             "Keys can't be encrypted: the file nb_encryption in the sandbox's secrets folder is "
             "invalid.",
-            "Ask the administrator of the sandbox to restore it, or remove it and enter all keys "
-            "again.",
+            "Restore the file from a backup, or remove it and enter all keys again.",
         ) from None
 
 

@@ -65,7 +65,7 @@ def test_page_without_text_suggests_a_browser(sources, site, body):
 def test_private_pages_are_not_fetched_by_default(sources, site):
     created = sources.link(site.url)
     assert created["status"] == "failed"
-    assert "allow-private" in created["error"]
+    assert "To allow it: `labext sandbox nb fetch allow-private" in created["error"]
     assert not site.requested.acquire(blocking=False)
 
 
