@@ -367,7 +367,8 @@ def _unexpected_argument(
 def _in_quotes(text: str) -> str:
     """Return a text in quotes; one with expressions in braces as an f-string."""
     if "{" not in text:
-        return f"'{text}'"
+        mark = '"' if "'" in text else "'"
+        return f"{mark}{text}{mark}"
     mark = "'" if '"' in text else '"'
     return f"{{f{mark}{text}{mark}}}"
 
