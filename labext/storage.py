@@ -22,6 +22,13 @@ def is_full(error: OSError) -> bool:
     return error.errno in _DISK_FULL_ERRNOS
 
 
+def write_step(error: OSError) -> str:
+    """Return the next step for a file that can't be written."""
+    if error.errno == errno.ENAMETOOLONG:
+        return "Choose a shorter name."
+    return "Choose another folder, or make this one writable."
+
+
 @contextmanager
 def storage_errors(place: Path) -> Iterator[None]:
     """Convert an OSError about `place` to a StorageError."""
@@ -36,10 +43,7 @@ def storage_errors(place: Path) -> Iterator[None]:
                 f"The disk is full: {where} can't be written.", "Make room, then try again."
             ) from None
         why = error.strerror or type(error).__name__
-        raise StorageError(
-            f"{where} can't be written ({why}).",
-            "Choose another folder, or make this one writable.",
-        ) from None
+        raise StorageError(f"{where} can't be written ({why}).", write_step(error)) from None
 
 
 _MAX_PATH_LENGTH = 4096

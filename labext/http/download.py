@@ -150,8 +150,7 @@ class PartialFile:
                 "Free some space, or choose a folder on another disk.",
             )
         return StorageError(
-            f"{self.target} can't be written ({failure.strerror}).",
-            "Make its folder writable, or choose another one.",
+            f"{self.target} can't be written ({failure.strerror}).", storage.write_step(failure)
         )
 
     @staticmethod

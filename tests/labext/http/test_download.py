@@ -385,7 +385,7 @@ def test_target_that_cannot_be_written_is_refused_before_the_request(
 def test_target_with_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
     target = tmp_path / ("n" * 300)
     with (
-        pytest.raises(StorageError, match=r"n can't be written \(File name too long\)"),
+        pytest.raises(StorageError, match=r"can't be written \(File name too long\)\. .* shorter"),
         download.PartialFile(target),
     ):
         pass

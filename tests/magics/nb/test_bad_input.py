@@ -55,7 +55,7 @@ LINES: RefusedLines = [
     (f"%nb add {'n' * 300}.pdf", InputError, "There is no file"),
     ("%nb export data", InputError, '"data" is a folder'),
     ("%nb export .", InputError, '"." is a folder'),
-    (f"%nb export {'n' * 300}.md", StorageError, "File name too long"),
+    (f"%nb export {'n' * 300}.md", StorageError, "(File name too long). Choose a shorter name"),
     (f"%nb connect http://h/api --ca-bundle {'n' * 300}", InputError, "There is no file"),
     (
         f"%nb source '{'The rate doubled. ' * 30}' --title Rate",
