@@ -248,6 +248,8 @@ def _has_format(braced: str, value: ast.expr) -> bool:
 
 def quote(text: str) -> str:
     """Quote a text, if necessary, so that it is parsed as one token with this value."""
+    if not text.isprintable():  # a message shows a line break as a space
+        return "{" + repr(text) + "}"
     plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", *QUOTES, "-")
     if plain and not any(part in text for part in ("='", '="', "{")) and not text.endswith(";"):
         return text

@@ -499,6 +499,14 @@ def test_quoted_token_is_no_option() -> None:
     assert tokenize("--name").tokens[0].is_option
 
 
+@pytest.mark.parametrize("text", ["two\nlines", "a\tb", "x\u2028y"])
+def test_quoted_text_with_control_characters_is_one_line_that_a_message_shows(text: str) -> None:
+    (token,) = tokenize(quote(text)).tokens
+    assert token.expression is not None
+    assert eval(token.expression) == text
+    assert quote(text).isprintable()
+
+
 @given(st.lists(st.text(), max_size=5))
 def test_every_text_can_be_written_as_one_token(words: list[str]) -> None:
     tokens = tokenize(" ".join(quote(word) for word in words)).tokens
