@@ -43,7 +43,9 @@ def results(
     target = to or name
     options = {"--to": target, "--file": file, "--email": email}
     words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
-    again = f"%jobs results {quote(name)}{''.join(words)}{' --pdbs-only' if pdbs_only else ''}"
+    flags = {"--pdbs-only": pdbs_only, "--frame": frame and from_ is None}
+    words += [f" {option}" for option, is_set in flags.items() if is_set]
+    again = f"%jobs results {quote(name)}{''.join(words)}"
     with labext_widgets.Transfer(name, "results", again) as transfer:
         downloaded = call.jobs.download(
             name,

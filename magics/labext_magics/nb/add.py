@@ -74,10 +74,12 @@ def add_files(
     items: Sequence[Path | str],
     title: str | None,
     arguments: dict[str, Any],
+    again: str,
 ) -> tuple[list[Record], InputError | None]:
     """Add new files and web pages to a notebook, and retry failed ones.
 
-    A file is identified by its name and content, a web page by its URL.
+    A file is identified by its name and content, a web page by its URL. `again` is the line that
+    continues after an interrupt.
 
     Returns:
         The records of the sources, and an error that lists the rejected items, or None.
@@ -94,7 +96,7 @@ def add_files(
     retried = {item: call.nb.sources.retry(source["id"]) for item, source in failed.items()}
     new = [item for item in items if item not in matches]
     rejected: dict[Path | str, InputError] = {}
-    added = _send_items(call, target, new, title, arguments, rejected) if new else {}
+    added = _send_items(call, target, new, title, arguments, rejected, again) if new else {}
     actions = {
         f"already in {target.name}; processed again": retried,
         f"already in {target.name}; kept": unchanged,
@@ -158,6 +160,7 @@ def _send_items(
     title: str | None,
     arguments: dict[str, Any],
     rejected: dict[Path | str, InputError],
+    again: str,
 ) -> dict[Path | str, Record]:
     """Send files and URLs one by one, with a progress bar.
 
@@ -166,10 +169,6 @@ def _send_items(
     import labext_widgets
 
     added: list[Record] = []
-    options = {"title": title, "topic": arguments["topic"], "notebook": target.name}
-    words = [quote(str(item)) for item in new]
-    words += [f"--{option} {quote(value)}" for option, value in options.items() if value]
-    again = f"%nb add {' '.join(words)}"
     name = str(new[0]) if len(new) == 1 else messages.pluralize(len(new), "source")
     with labext_widgets.Transfer(name, "source", again) as transfer:
         if title is None:
@@ -234,7 +233,13 @@ def add(
         if text:
             records = [add_text(call, target, text, title, arguments)]
         else:
-            records, rejection = add_files(call, target, items, title, arguments)
+            values = {"title": title, "topic": topic, "notebook": target.name}
+            flags = {"sync": sync, "async": async_, "wait": wait}
+            words = [quote(word) for word in (*what, *url)]
+            words += [f"--{name} {quote(value)}" for name, value in values.items() if value]
+            words += [f"--{name}" for name, is_set in flags.items() if is_set]
+            again = f"%nb add {' '.join(words)}"
+            records, rejection = add_files(call, target, items, title, arguments, again)
             for library in libraries:
                 records += add_library(call, target, library, arguments)
                 rejection = rejection or library.error()

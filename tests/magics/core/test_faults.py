@@ -202,7 +202,7 @@ def test_slow_download_shows_progress_then_its_message(offers: Any, terminal: Te
     assert "\r" not in terminal.getvalue(), "existing results need no progress bar"
 
 
-@pytest.mark.parametrize("to", ["out", "alone.zip"])
+@pytest.mark.parametrize("to", ["out", "out --frame", "alone.zip"])
 def test_interrupted_download_is_resumed(offers: Any, terminal: Terminal, to: str) -> None:
     def interrupt() -> None:
         terminal.until("of 2.10 MB")

@@ -134,6 +134,11 @@ def test_text_cell_shows_progress_and_handles_an_interrupt(
             '`%nb add data/paper.pdf --title "A paper" --notebook Other` continues',
         ),
         (
+            "%nb add data/*.pdf refs.bib --topic x --wait",
+            "sources.Sources.add",
+            "`%nb add data/*.pdf refs.bib --topic x --notebook Here --wait` continues",
+        ),
+        (
             "%nb sources download protocol.docx --to out/",
             "sources.Sources.download",
             "`%nb sources download protocol.docx --to out/` continues",
@@ -141,11 +146,12 @@ def test_text_cell_shows_progress_and_handles_an_interrupt(
     ],
 )
 def test_interrupted_request_is_one_line(
-    open_notebook_server, run, refused, monkeypatch, line, method, expected
+    open_notebook_server, run, refused, monkeypatch, tmp_path, line, method, expected
 ):
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
+    (tmp_path / "refs.bib").write_text("@book{one, title={Induction}, year={2001}}")
     run("%nb add data/protocol.docx\n%nb new Other\n%nb use Here")
     monkeypatch.setattr(f"labext.nb.{method}", interrupt)
     error = refused(line, WatchInterrupted | TransferInterrupted)
