@@ -241,6 +241,7 @@ class BatchDraft:
         name_column: the column of `frame` with the names of the jobs.
         faults: descriptions of the faults of each invalid row, by row position.
         errors: more specific errors by set of invalid rows, used instead of a list of faults.
+        unused: columns with the name of a setting that a mapping leaves out.
     """
 
     name: str
@@ -252,12 +253,27 @@ class BatchDraft:
     name_column: str | None = None
     faults: dict[int, list[str]] = field(default_factory=dict)
     errors: dict[frozenset[int], InputError] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
     _rejected_by_service: bool = False
 
     @property
     def valid_rows(self) -> list[int]:
         """The positions of the valid rows."""
         return [row for row in range(len(self.names)) if row not in self.faults]
+
+    @property
+    def unused_message(self) -> str:
+        """A sentence about the columns in `unused`; empty if there are none."""
+        if not self.unused:
+            return ""
+        subject, name = (
+            ("column {} was", "a setting of this name; {} uses it")
+            if len(self.unused) == 1
+            else ("columns {} were", "settings of these names; {} use them")
+        )
+        columns = subject.format(messages.join_all(self.unused, "and"))
+        options = messages.join_all([parameter("mapping", {c: c}) for c in self.unused], "and")
+        return f"The {columns} not used, although {self.type} has {name.format(options)}."
 
     def add_faults(self, faults: Mapping[int, list[str]]) -> None:
         """Add the faults of rows that were valid so far; ignore other rows."""
@@ -377,6 +393,13 @@ def make_draft(
         if mapping is not None:
             mapping = {setting: str(column) for setting, column in mapping.items()}
         draft = BatchDraft(name, type, limits, [], [], frame, name_column)
+        if mapping is not None:
+            used = {*mapping, *mapping.values(), *constants, name_column}
+            draft.unused = [
+                column
+                for column in frame.columns
+                if column in tool.parameters and column not in used
+            ]
         rows = read_rows(
             frame,
             tool,

@@ -78,7 +78,7 @@ def build_report(
     """Return the report of a batch after all parts have been processed.
 
     `refused` has the invalid rows, which were skipped; `caveats` are sentences about file content
-    that could not be compared.
+    that could not be compared, and about unused columns.
     """
     sentences = [
         _resume_message(plan, outcomes) if resumed else _submission_message(plan, outcomes)

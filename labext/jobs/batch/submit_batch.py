@@ -89,6 +89,7 @@ class BatchSubmitter:
                 raise
             self._note_complete(entry, outcomes)
         caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]
+        caveats.append(draft.unused_message)
         return build_report(
             plan, outcomes, resumed=False, refused=draft.rejected_rows(), caveats=caveats
         )
@@ -143,7 +144,9 @@ class BatchSubmitter:
         existing = self._find_parts(plan, content)
         absent = [part for part in plan.parts if part.name not in existing]
         self._validate(draft, plan, absent, tool, one_by_one=True)
-        return plan_overview(plan)
+        overview = plan_overview(plan)
+        overview.attrs["unused"] = draft.unused_message
+        return overview
 
     def _find_parts(
         self, plan: BatchPlan, content: InputContent = NO_FILES

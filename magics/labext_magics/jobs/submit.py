@@ -207,8 +207,9 @@ def batch(
             count = "all jobs" if skip_invalid else messages.pluralize(len(checked), "job")
             result = f"{request.name} is valid with {count}"
         output.print_message(f"{result}; {NOT_SENT}.")
-        if adapted := checked.attrs.get("adapted"):
-            output.print_message(adapted)
+        for note in ("adapted", "unused"):
+            if message := checked.attrs.get(note):
+                output.print_message(message)
         print_estimate(stored_estimate(checked), f"{request.tool} has no earlier runs")
         return checked
     with sending(jobs, request.name) as on_sent:

@@ -228,6 +228,27 @@ def test_stop_of_a_split_batch_reports_each_part(client: JobsClient, split: Any)
     )
 
 
+def test_column_with_the_name_of_a_setting_that_the_mapping_leaves_out_is_reported(
+    client: JobsClient,
+) -> None:
+    frame = pd.DataFrame({"bases": ["A"], "temperature": [30], "mode": ["slow"], "n": [1]})
+    one = ("few", "fold", frame, {"mode": "fast"}, None, {"sequence": "bases"})
+    message = (
+        "The column temperature was not used, although fold has a setting of this name; "
+        '`mapping={"temperature": "temperature"}` uses it.'
+    )
+    assert client.check_batch(*one).attrs["unused"] == message
+    assert client.submit_batch(*one).message == f"few was submitted with 1 job. {message}"
+    two = client.submit_batch("both", "fold", frame, mapping={"sequence": "bases"})
+    assert "The columns temperature and mode were not used, although" in two.message
+    for mapping in (None, {"sequence": "bases", "temperature": "n", "mode": "mode"}):
+        table = frame.drop(columns="n").rename(columns={"bases": "sequence"})
+        used = client.submit_batch(
+            f"all{mapping is None}", "fold", table if mapping is None else frame, mapping=mapping
+        )
+        assert "not used" not in used.message
+
+
 def test_check_batch_submits_nothing(client: JobsClient, ledger: Any) -> None:
     arguments = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
     table = client.check_batch(*arguments)
