@@ -123,9 +123,17 @@ def to_rows(value: Any) -> Any:
     Raises:
         InputError: the value has another type.
     """
-    if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
-        return value
-    return to_frame(value, "a DataFrame or a dict of names to settings")
+    expected = "a DataFrame or a dict of names to settings"
+    if not isinstance(value, Mapping):
+        return to_frame(value, expected)
+    for name, settings in value.items():
+        if not isinstance(settings, Mapping):
+            kind = messages.with_article(type(settings).__name__)
+            raise InputError(
+                f"`--from` takes {expected}; in this dict, {messages.quote_value(name)} is {kind}.",
+                "Convert a dict of columns to a DataFrame: `pd.DataFrame(…)`.",
+            )
+    return value
 
 
 def to_frame(value: Any, expected: str = "a DataFrame") -> pd.DataFrame:

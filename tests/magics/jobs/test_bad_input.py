@@ -47,6 +47,7 @@ LINES = [
     ("%jobs submit digest sequence=GAATTC enzymes=EcoRI", "Write `--set sequence=GAATTC`."),
     ("%jobs batch b sequence=bases --type digest --from frame", "`--map sequence=bases`."),
     ("%jobs batch b --type digest --from frame --map bases=sequence", "`--map sequence=bases`."),
+    ("%jobs batch b --type digest --from {{'a': 'AC'}}", 'in this dict, "a" is a str'),
     ("%jobs files --folder nosuch", "no uploaded folder nosuch"),
     ("%jobs submit normal_modes --set pdbFile={Path('1A8O.pdb')}", "path"),
     ("%jobs results nosuch --to out/w", 'called "nosuch"'),
