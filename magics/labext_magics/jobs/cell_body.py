@@ -68,6 +68,12 @@ def parse_job(text: str, line: Job) -> Job:
         settings = body["settings"]
         rest = {k: v for k, v in body.items() if k != "settings"}
         job = _merge_with_line(line, rest, _JOB, "submit")
+    elif line.tool is None and "type" in body:
+        raise InputError(
+            "The cell body has `type`, but no mapping `settings`.",
+            "Indent the settings below `settings:`, or name the tool on the line: `%%jobs submit "
+            "TOOL`.",
+        )
     duplicates = [name for name in settings if name in line.settings]
     if duplicates:
         raise InputError(

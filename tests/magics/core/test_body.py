@@ -133,6 +133,8 @@ def test_job_body_may_be_complete() -> None:
         ("{type: other, settings: {a: 1}}", LINE, "The line sets digest"),
         ("{settings: {a: 1}, nmae: x}", LINE, "`nmae`"),
         ("{settings: {a: 1}, gpuType: x}", LINE, "not supported"),
+        ("{type: t, settings: x}", Job(None, None, {}, None), "no mapping `settings`"),
+        ("{type: t, sequence: A}", Job(None, None, {}, None), "no mapping `settings`"),
     ],
 )
 def test_invalid_job_body_is_refused(text: str, line: Job, expected_message: str) -> None:
