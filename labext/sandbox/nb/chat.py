@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
 from weakref import WeakValueDictionary
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import BeforeValidator, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, selectinload
@@ -28,7 +28,7 @@ from labext.sandbox.nb.ask.answers import (
 )
 from labext.sandbox.nb.ask.schemas import CitationRecord
 from labext.sandbox.nb.ask.service import create_writer
-from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
+from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
@@ -44,11 +44,7 @@ from labext.sandbox.nb.schemas import (
     Timestamp,
     UsageRecord,
 )
-from labext.sandbox.nb.search.index import (
-    MIN_EVIDENCE_SIMILARITY,
-    SearchIndex,
-    SearchReport,
-)
+from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, SearchIndex, SearchReport
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.router import IndexDep
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
@@ -245,30 +241,18 @@ async def post_execute(
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
     turns: Annotated[SessionLocks, app_state("turns")],
-) -> Any:
+) -> Response:
     """Answer a message of a session from the notebook, as JSON or as server-sent events.
 
     Messages that arrive while another one is answered are queued.
     """
 
     def answer(monitor: Monitor) -> dict[str, Any]:
-        return answer_message(site, index, body, cancel_token, monitor)
+        reply = answer_message(site, index, body, cancel_token, monitor)
+        return ChatReply.model_validate(reply).model_dump(mode="json")
 
-    def answer_as_json(monitor: Monitor) -> dict[str, Any]:
-        return ChatReply.model_validate(answer(monitor)).model_dump(mode="json")
-
-    async def events() -> AsyncGenerator[bytes, None]:
-        async with turns.of(body.session_id):
-            async for event in streaming.result_events(threads, answer_as_json, cancel_token):
-                yield event
-
-    async def result() -> dict[str, Any]:
-        async with turns.of(body.session_id):
-            return await threads.run(lambda: answer(Monitor(Usage())))
-
-    if streaming.wants_stream(request):
-        return await streaming.stream_response(request, events(), cancel_token)
-    return await cancel_on_disconnect(request, cancel_token, result())
+    lock = turns.of(body.session_id)
+    return await streaming.respond(request, threads, answer, cancel_token, lock)
 
 
 def answer_message(
@@ -287,13 +271,23 @@ def answer_message(
         selection = new.context or ContextSelection()
         check_identifiers_exist(session, selection.source_ids, selection.note_ids)
         scope = _notebook_scope(session, chat_session.notebook_id, selection)
-        unprocessed = count_unprocessed(session, Scope(*scope))
+        unprocessed = count_unprocessed(session, scope)
     report = SearchReport()
-    hits = _find_passages(index, resolve_query(history, new.message), *scope, report)
+    hits: list[Hit] = []
+    if scope.only:
+        hits = index.find(
+            resolve_query(history, new.message),
+            "hybrid",
+            limit=MAX_PASSAGES,
+            min_vector_similarity=MIN_EVIDENCE_SIMILARITY,
+            scope=scope,
+            report=report,
+        )
     if monitor.on_words is not None:
         monitor = Monitor(monitor.usage, MarkRemover(monitor.on_words).feed)
     writer = create_writer(site, model, cancel_token, monitor)
-    answer = mention_unprocessed(writer.talk(history, new.message, hits), unprocessed)
+    citable = [hit for hit in hits if hit.is_citable]
+    answer = mention_unprocessed(writer.talk(history, new.message, citable), unprocessed)
     cancel_token.check()
     messages = _store_messages(site, new, asked_at, answer, writer.name, monitor.usage)
     return {"session_id": new.session_id, "messages": messages, "note": report.note}
@@ -312,10 +306,8 @@ def _select_model(session: Session, chat_session: ChatSession, override: str | N
     return registry.get_model(session, model.id, registry.LLM)
 
 
-def _notebook_scope(
-    session: Session, notebook_id: str, selection: ContextSelection
-) -> tuple[Collection[str], Collection[str]]:
-    """Return the identifiers of the notebook's sources and notes that are searched."""
+def _notebook_scope(session: Session, notebook_id: str, selection: ContextSelection) -> Scope:
+    """Return the notebook's sources and notes that are searched."""
     linked = session.scalars(
         select(NotebookSource.source_id).where(NotebookSource.notebook_id == notebook_id)
     )
@@ -323,31 +315,11 @@ def _notebook_scope(
     source_ids = linked if selection.include_sources is not False else ()
     note_ids = notes if selection.include_notes is not False else ()
     if selection.source_ids is None and selection.note_ids is None:
-        return frozenset(source_ids), frozenset(note_ids)
-    return (
+        return Scope(frozenset(source_ids), frozenset(note_ids))
+    return Scope(
         frozenset(source_ids) & frozenset(selection.source_ids or ()),
         frozenset(note_ids) & frozenset(selection.note_ids or ()),
     )
-
-
-def _find_passages(
-    index: SearchIndex,
-    question: str,
-    source_ids: Collection[str],
-    note_ids: Collection[str],
-    report: SearchReport,
-) -> list[Hit]:
-    if not source_ids and not note_ids:
-        return []
-    hits = index.find(
-        question,
-        "hybrid",
-        limit=MAX_PASSAGES,
-        min_vector_similarity=MIN_EVIDENCE_SIMILARITY,
-        scope=Scope(source_ids, note_ids),
-        report=report,
-    )
-    return [hit for hit in hits if hit.is_citable]
 
 
 def _store_messages(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -67,7 +68,12 @@ def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
     """Get the context material of a notebook and its size."""
     config = body.context_config or ContextConfig()
     with site.database.read() as session:
-        notebook_id = _notebook_id(session, body)
+        if body.session_id is not None:
+            notebook_id = load(session, ChatSession, body.session_id).notebook_id
+        elif body.notebook_id is not None:
+            notebook_id = load(session, Notebook, body.notebook_id).id
+        else:
+            raise errors.bad_request("Name a session by session_id, or a notebook by notebook_id.")
         chosen = config.sources is not None or config.notes is not None
         sources, notes = [], []
         if False not in (body.include_sources, config.include_sources):
@@ -76,7 +82,10 @@ def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
         if False not in (body.include_notes, config.include_notes):
             parts = (config.notes or {}) if chosen else None
             notes = _note_entries(session, notebook_id, parts)
-    size = sum(map(_count_characters, (*sources, *notes)))
+    texts = [text for entry in sources for text in (entry["title"], entry.get("full_text"))]
+    texts += [insight["content"] for entry in sources for insight in entry["insights"]]
+    texts += [text for entry in notes for text in (entry["title"], entry["content"])]
+    size = sum(len(text or "") for text in texts)
     return {
         "context": {"sources": sources, "notes": notes},
         "token_count": -(-size // CHARACTERS_PER_TOKEN),
@@ -84,47 +93,26 @@ def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
     }
 
 
-def _notebook_id(session: Session, request: ContextRequest) -> str:
-    if request.session_id is not None:
-        return load(session, ChatSession, request.session_id).notebook_id
-    if request.notebook_id is None:
-        raise errors.bad_request("Name a session by session_id, or a notebook by notebook_id.")
-    return load(session, Notebook, request.notebook_id).id
-
-
 def _source_entries(
     session: Session, notebook_id: str, parts: Mapping[str, str] | None
 ) -> list[dict[str, Any]]:
     """Return the notebook's sources with their insights, and with full text where requested."""
-    linked = select(Source).join(NotebookSource).where(NotebookSource.notebook_id == notebook_id)
+    of_notebook = NotebookSource.notebook_id == notebook_id
+    insights: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    query = select(Insight).join(NotebookSource, NotebookSource.source_id == Insight.source_id)
+    for insight in session.scalars(query.where(of_notebook).order_by(Insight.created, Insight.id)):
+        record = InsightRecord.model_validate(insight).model_dump(exclude={"source_id"})
+        insights[insight.source_id].append(record)
+    linked = select(Source).join(NotebookSource).where(of_notebook)
     linked = linked.options(undefer(Source.full_text)).order_by(Source.created, Source.id)
-    insights = _insights_by_source(session, notebook_id)
     entries = []
     for source in session.scalars(linked):
         part = FULL_CONTENT if parts is None else parts.get(source.id, "")
         if part in (FULL_CONTENT, INSIGHTS):
-            record = {
-                "id": source.id,
-                "title": source.title,
-                "insights": insights.get(source.id, []),
-            }
-            entries.append(
-                record | {"full_text": source.full_text or ""} if part == FULL_CONTENT else record
-            )
+            entry = {"id": source.id, "title": source.title, "insights": insights[source.id]}
+            full_text = {"full_text": source.full_text or ""} if part == FULL_CONTENT else {}
+            entries.append(entry | full_text)
     return entries
-
-
-def _insights_by_source(session: Session, notebook_id: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the insights of a notebook's sources, by source."""
-    query = select(Insight).join(NotebookSource, NotebookSource.source_id == Insight.source_id)
-    query = query.where(NotebookSource.notebook_id == notebook_id).order_by(
-        Insight.created, Insight.id
-    )
-    by_source: dict[str, list[dict[str, Any]]] = {}
-    for insight in session.scalars(query):
-        record = InsightRecord.model_validate(insight).model_dump(exclude={"source_id"})
-        by_source.setdefault(insight.source_id, []).append(record)
-    return by_source
 
 
 def _note_entries(
@@ -136,14 +124,3 @@ def _note_entries(
         for note in session.scalars(query)
         if parts is None or parts.get(note.id) == FULL_CONTENT
     ]
-
-
-def _count_characters(record: Mapping[str, Any]) -> int:
-    """Return the number of characters of a record's texts."""
-    texts: Iterable[str | None] = (
-        record["title"],
-        record.get("full_text"),
-        record.get("content"),
-        *(insight["content"] for insight in record.get("insights", ())),
-    )
-    return sum(len(text or "") for text in texts)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import orjson
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -37,11 +38,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def wants_stream(request: Request) -> bool:
-    """Return whether the client accepts server-sent events."""
-    return MEDIA_TYPE in request.headers.get("accept", "")
-
-
 async def encode_events(
     events: AsyncIterator[Event], *, raise_first: bool = False
 ) -> AsyncGenerator[bytes, None]:
@@ -54,49 +50,58 @@ async def encode_events(
         async for event in events:
             begun = True
             yield _encode(event)
-    except CallCancelledError:
-        if not begun:
-            raise
-    except HTTPException as error:
-        if not begun:
-            raise
-        action = getattr(error, "action", None)
-        fields = {"action": action.to_json()} if isinstance(action, Action) else {}
-        yield _encode({"type": "error", "message": str(error.detail), **fields})
     except Exception as error:
         if not begun:
             raise
-        refused = unavailable(error)
-        if refused is None:
-            log.exception("A question could not be answered.")
-            refused = HTTPException(500, "The service failed; its log has the reason.")
-        yield _encode({"type": "error", "message": refused.detail})
+        if not isinstance(error, CallCancelledError):
+            yield _encode(_error_event(error))
 
 
-def result_events(
-    threads: ModelThreads, work: Callable[[Monitor], Event], cancel_token: CancelToken
-) -> AsyncGenerator[bytes, None]:
-    """Yield the words that a function's model calls write, then its result.
+def _error_event(error: Exception) -> Event:
+    refusal = error if isinstance(error, HTTPException) else unavailable(error)
+    if refusal is None:
+        log.error("A question could not be answered.", exc_info=error)
+        refusal = HTTPException(500, "The service failed; its log has the reason.")
+    action = getattr(refusal, "action", None)
+    fields = {"action": action.to_json()} if isinstance(action, Action) else {}
+    return {"type": "error", "message": str(refusal.detail), **fields}
 
-    A failure before the first words is raised.
+
+async def respond(
+    request: Request,
+    threads: ModelThreads,
+    work: Callable[[Monitor], Event],
+    cancel_token: CancelToken,
+    lock: AbstractAsyncContextManager[None] | None = None,
+) -> Response:
+    """Return the result of a function as JSON, or as events with the words of its model calls.
+
+    `lock` is held meanwhile. A failure before the first words determines the status.
     """
 
-    def run(push: Callable[[Event], None]) -> None:
+    async def result() -> Event:
+        async with lock or nullcontext():
+            return await threads.run(lambda: work(Monitor(Usage())))
+
+    if MEDIA_TYPE not in request.headers.get("accept", ""):
+        return JSONResponse(await cancel_on_disconnect(request, cancel_token, result()))
+
+    def push_events(push: Callable[[Event], None]) -> None:
         monitor = Monitor(Usage(), lambda words: push({"type": "words", "content": words}))
         push({"type": "complete", **work(monitor)})
 
-    return encode_events(threads.stream(run, cancel_token), raise_first=True)
+    async def events() -> AsyncGenerator[bytes, None]:
+        async with lock or nullcontext():
+            pushed = threads.stream(push_events, cancel_token)
+            async for event in encode_events(pushed, raise_first=True):
+                yield event
 
-
-async def stream_response(
-    request: Request, events: AsyncGenerator[bytes, None], cancel_token: CancelToken
-) -> StreamingResponse:
-    """Return the response with some events; it begins with the first of them."""
-    first = await cancel_on_disconnect(request, cancel_token, anext(events), is_last=False)
+    encoded = events()
+    first = await cancel_on_disconnect(request, cancel_token, anext(encoded), is_last=False)
 
     async def body() -> AsyncIterator[bytes]:
         yield first
-        async for event in events:
+        async for event in encoded:
             yield event
 
     return StreamingResponse(body(), media_type=MEDIA_TYPE, headers=HEADERS)

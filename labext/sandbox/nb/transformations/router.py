@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from sqlalchemy import func
 from sqlalchemy.orm import Session
@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits, settings, streaming
-from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
+from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.providers.usage import Monitor, Usage
+from labext.sandbox.nb.providers.usage import Monitor
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import (
     FreeText,
@@ -169,7 +169,7 @@ async def post_execute(
     body: ExecuteRequest,
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
-) -> Any:
+) -> Response:
     """Run a transformation on a text; the output is sent as JSON or as server-sent events.
 
     The built-in model quotes sentences of the text that match the prompt; it writes none.
@@ -178,11 +178,7 @@ async def post_execute(
     def execute(monitor: Monitor) -> dict[str, Any]:
         return execute_transformation(site, body, cancel_token, monitor)
 
-    if streaming.wants_stream(request):
-        events = streaming.result_events(threads, execute, cancel_token)
-        return await streaming.stream_response(request, events, cancel_token)
-    work = threads.run(lambda: execute(Monitor(Usage())))
-    return await cancel_on_disconnect(request, cancel_token, work)
+    return await streaming.respond(request, threads, execute, cancel_token)
 
 
 @router.get("/transformations/default-prompt", response_model=InstructionsRecord)
