@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,28 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
-class Embedder(ABC):
-    """Computes vectors of texts; `id` names the embedding space (`Vector.space`)."""
-
-    id: str
-
-    @abstractmethod
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """Return unit vectors of texts, of shape (texts, dimensions).
-
-        Raises:
-            HTTPException: 502 if the model's server failed; 422 if it can't be used, or if its
-                vectors have another length than those that are stored.
-        """
-
-    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
-        """Return unit vectors of passages, of shape (texts, dimensions).
-
-        `contexts` has the title and the headings of each passage, if any; not all models use them.
-        """
-        return self.embed(texts)
-
-
 CONTEXT_WEIGHT = 0.2
 """Weight of the title and headings in a passage's vector; its text has 1."""
 
@@ -52,19 +29,22 @@ CONTEXT_WEIGHT = 0.2
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d{1,3}[.)][ \t]+")
 
 
-class MiniLmEmbedder(Embedder):
+class MiniLmEmbedder:
     """Offline embedding with 384 dimensions by all-MiniLM-L6-v2."""
 
     id = registry.MINILM
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See `Embedder`."""
+        """Return unit vectors of texts, of shape (texts, dimensions)."""
         from labext.sandbox.nb.providers.minilm import model
 
         return _normalize(model.embed(texts))
 
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
-        """See `Embedder`; the vectors are weighted sums of those of the texts and the contexts."""
+        """Return unit vectors of passages: weighted sums of those of the texts and the contexts.
+
+        `contexts` has the title and the headings of each passage, if any.
+        """
         distinct = list(dict.fromkeys(filter(str.strip, contexts)))
         plain = [_LIST_NUMBER.sub("", text) for text in texts]  # numbers have no meaning
         embedded = self.embed([*plain, *distinct])
@@ -75,7 +55,7 @@ class MiniLmEmbedder(Embedder):
         return _normalize(vectors)
 
 
-class ServerEmbedder(Embedder):
+class ServerEmbedder:
     """Embedding by a model of an OpenAI-compatible server."""
 
     def __init__(self, site: Site, model: Model) -> None:
@@ -84,7 +64,12 @@ class ServerEmbedder(Embedder):
         self._model = model
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See `Embedder`."""
+        """Return unit vectors of texts, of shape (texts, dimensions).
+
+        Raises:
+            HTTPException: 502 if the server failed; 422 if the model can't be used, or if its
+                vectors have another length than those that are stored.
+        """
         import numpy as np
 
         from labext.sandbox.nb.providers import calls
@@ -101,6 +86,14 @@ class ServerEmbedder(Embedder):
                 Action.set_model("embedding"),
             )
         return _normalize(vectors)
+
+    def embed_passages(self, texts: Sequence[str], _contexts: Sequence[str]) -> Floats:
+        """Return unit vectors of the texts of passages."""
+        return self.embed(texts)
+
+
+Embedder = MiniLmEmbedder | ServerEmbedder
+"""Computes vectors of texts; `id` names the embedding space (`Vector.space`)."""
 
 
 def default_embedder(session: Session, site: Site) -> Embedder | None:

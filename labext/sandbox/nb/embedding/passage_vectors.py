@@ -175,8 +175,21 @@ def is_embedding_queued(session: Session, site: Site) -> bool:
 
 def run(work: Path, _payload: dict[str, Any]) -> dict[str, Any]:
     """Embed all passages: the entry point of the task process."""
+    total = 0
     with open_site(work) as site:
-        return {"passages": _embed_all(site)}
+        with site.database.read() as session:
+            embedder = default_embedder(session, site)
+        if embedder is None:
+            return {"passages": 0}
+        try:
+            while count := embed_missing(site.database, embedder, _BATCH_SIZE):
+                total += count
+        except HTTPException as error:
+            raise TaskError(str(error.detail)) from None
+        with site.database.write(durable=False) as session:
+            if not count_missing(session, embedder.id):  # those of previous models are in no use
+                session.execute(delete(Vector).where(Vector.space != embedder.id))
+    return {"passages": total}
 
 
 def failure_note(session: Session, missing: int, *, uses_previous: bool) -> str | None:
@@ -202,28 +215,6 @@ def failure_note(session: Session, missing: int, *, uses_previous: bool) -> str 
 
 def _embed_work_folder(site: Site) -> Path:
     return files.work_folder(site, "vectors")
-
-
-def _embed_all(site: Site) -> int:
-    with site.database.read() as session:
-        embedder = default_embedder(session, site)
-    if embedder is None:
-        return 0
-    total = 0
-    try:
-        while count := embed_missing(site.database, embedder, _BATCH_SIZE):
-            total += count
-    except HTTPException as error:
-        raise TaskError(str(error.detail)) from None
-    _remove_other_spaces(site, embedder)
-    return total
-
-
-def _remove_other_spaces(site: Site, embedder: Embedder) -> None:
-    """Remove the vectors of previous models once all passages have one of this model."""
-    with site.database.write(durable=False) as session:
-        if not count_missing(session, embedder.id):
-            session.execute(delete(Vector).where(Vector.space != embedder.id))
 
 
 def _on_end(site: Site, session: Session, _task: Task, ending: TaskOutcome) -> None:

@@ -15,6 +15,7 @@ from labext.actions import Action
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.providers import minilm
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.tables import DefaultModel, Model, SeedMarker
 from labext.sandbox.nb.text import extractive
 
@@ -50,9 +51,7 @@ def get_default_model(session: Session, slot: str) -> Model | None:
 
 def get_model(session: Session, identifier: str, kind: str | None = None) -> Model:
     """Return a model by its identifier."""
-    model = session.get(Model, identifier)
-    if model is None:
-        raise errors.not_found("model", identifier)
+    model = load(session, Model, identifier)
     if kind is not None and model.kind != kind:
         raise errors.not_configured(
             f"The model {model.name} is of type {model.kind}, and this needs one of type {kind}.",
