@@ -50,7 +50,7 @@ class ProgressWriter:
         part.replace(self._path)
 
     def set_progress(self, kind: str, done: int, total: int) -> None:
-        """Report the progress of a stage, for `parse_progress`: `speech 12 40`."""
+        """Report the progress of a stage: `speech 12 40`."""
         self.set_stage(f"{kind} {done} {total}")
 
 
@@ -60,14 +60,6 @@ def read_stage(work: Path) -> str | None:
         return (work / _STAGE_FILE).read_text(encoding="utf-8")
     except OSError:
         return None
-
-
-def parse_progress(text: str) -> tuple[str, int, int] | None:
-    """Return the stage, `done` and `total` of a reported progress; None if it has another form."""
-    match text.split():
-        case [kind, done, total] if done.isdecimal() and total.isdecimal():
-            return kind, int(done), int(total)
-    return None
 
 
 @contextmanager
@@ -188,7 +180,11 @@ class RowTask(ABC, Generic[Row, Result]):
         payload: Mapping[str, Any] | None = None,
         priority: int = 0,
     ) -> None:
-        """Queue the task of a row in the current transaction."""
+        """Queue the task of a row, also one that has failed, in the current transaction."""
+        self._set_stage(row, "")
+        row.status, row.reason = NEW, None
+        row.started = row.ended = None
+        row.changed = time.time()
         site.queue.put(
             session,
             self.name,

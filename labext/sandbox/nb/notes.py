@@ -26,7 +26,7 @@ from labext.sandbox.nb.schemas import (
     SingleLine,
     Timestamp,
 )
-from labext.sandbox.nb.search import index
+from labext.sandbox.nb.search import full_text, index
 from labext.sandbox.nb.tables import Note, Notebook
 from labext.sandbox.nb.text.passages import PassageText, split_passages
 
@@ -115,7 +115,7 @@ def put_note(site: SiteDep, note_id: Identifier, body: NoteUpdate) -> Note:
         if parts is not None:
             _index_note(session, site, note, parts)
         elif body.title is not None:
-            index.retitle_passages(session, note_id, note.title or "")
+            full_text.update_title(session, note_id, note.title or "")
     return note
 
 

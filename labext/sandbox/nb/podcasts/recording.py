@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from labext.sandbox.core.executors.task_process import TaskError
@@ -92,14 +91,6 @@ _MAX_WAITING = 16
 """Maximum number of pieces waiting for the encoder: a few megabytes."""
 
 
-@dataclass(frozen=True)
-class _SpeechPiece:
-    """A part of a turn that is synthesized in one call."""
-
-    place: int
-    text: str
-
-
 def record_dialogue(
     site: Site,
     turns: Sequence[Turn],
@@ -127,28 +118,35 @@ def record_dialogue(
         The turns with their original text and their times, counted in samples written.
     """
     voices = assign_voices(site, voice_requests, language)
+    texts = (
+        (place, text)
+        for place, turn in enumerate(turns)
+        for text in normalization.split_for_speech(turn.dialogue, language)
+    )
     times: dict[int, tuple[float, float]] = {}
     on_progress(SPEECH, 0, len(turns))
     with (
         write_mp3(target) as write,
         _encoding_thread(write) as queue,
-        _synthesized(site, _split_turns(turns, language), turns, voices, draft) as pieces,
+        _synthesized(site, texts, turns, voices, draft) as pieces,
     ):
         queue.pause(SILENCE_BEFORE)
         last = 0
-        for piece, sound in pieces:
-            if piece.place > last:
-                last = piece.place
+        for place, sound in pieces:
+            if place > last:
+                last = place
                 on_progress(SPEECH, last, len(turns))
             samples = trim_silence(resample(sound))
             if not len(samples):
                 continue
-            interval = times.get(piece.place)
-            if times:
-                queue.pause(_silence_before(turns, piece, interval is not None, max(times)))
-            start = interval[0] if interval else queue.seconds
+            if place in times:
+                queue.pause(SILENCE_BETWEEN_PIECES)
+            elif times:
+                opened = any(turn.opens for turn in turns[max(times) + 1 : place + 1])
+                queue.pause(SILENCE_BETWEEN_SEGMENTS if opened else SILENCE_BETWEEN_TURNS)
+            start = times[place][0] if place in times else queue.seconds
             queue.put(normalize(samples))
-            times[piece.place] = (start, queue.seconds)
+            times[place] = (start, queue.seconds)
         if not times:
             raise errors.bad_request("Nothing of the dialogue can be spoken. Generate it again.")
         on_progress(SPEECH, len(turns), len(turns))
@@ -169,50 +167,39 @@ def record_dialogue(
     ]
 
 
-def _split_turns(turns: Sequence[Turn], language: str | None) -> Iterator[_SpeechPiece]:
-    for place, turn in enumerate(turns):
-        for text in normalization.split_for_speech(turn.dialogue, language):
-            yield _SpeechPiece(place, text)
-
-
-def _silence_before(turns: Sequence[Turn], piece: _SpeechPiece, within: bool, before: int) -> float:
-    """Return the seconds of silence before a piece; `before` is the last turn that was heard."""
-    if within:
-        return SILENCE_BETWEEN_PIECES
-    opened = any(turn.opens for turn in turns[before + 1 : piece.place + 1])
-    return SILENCE_BETWEEN_SEGMENTS if opened else SILENCE_BETWEEN_TURNS
-
-
 @contextmanager
 def _synthesized(
     site: Site,
-    pieces: Iterable[_SpeechPiece],
+    pieces: Iterable[tuple[int, str]],
     turns: Sequence[Turn],
     voices: VoiceAssignments,
     draft: Draft | None,
-) -> Iterator[Iterator[tuple[_SpeechPiece, Sound]]]:
-    """Yield the pieces in order with their audio; a few are synthesized ahead."""
+) -> Iterator[Iterator[tuple[int, Sound]]]:
+    """Yield the audio of pieces in order with their turns' places; a few are synthesized ahead.
+
+    A piece is given by its place and its text.
+    """
     cancel_token = CancelToken()
     parallel = max(synthesis.max_parallel(model) for model, _voice in voices.values())
     pool = ThreadPoolExecutor(parallel, "speaking")
 
-    def submit(piece: _SpeechPiece) -> Future[Sound]:
-        model, voice = voices[turns[piece.place].speaker]
-        request = (site, model, voice, piece.text, cancel_token)
+    def submit(place: int, text: str) -> Future[Sound]:
+        model, voice = voices[turns[place].speaker]
+        request = (site, model, voice, text, cancel_token)
         if draft is None or registry.is_built_in(model):
             return pool.submit(synthesis.synthesize, *request)
-        return pool.submit(draft.synthesize, piece.place, *request)
+        return pool.submit(draft.synthesize, place, *request)
 
-    def sounds() -> Iterator[tuple[_SpeechPiece, Sound]]:
-        pending: deque[tuple[_SpeechPiece, Future[Sound]]] = deque()
-        for piece in pieces:
-            pending.append((piece, submit(piece)))
+    def sounds() -> Iterator[tuple[int, Sound]]:
+        pending: deque[tuple[int, Future[Sound]]] = deque()
+        for place, text in pieces:
+            pending.append((place, submit(place, text)))
             if len(pending) > parallel:
-                piece, sound = pending.popleft()
-                yield piece, sound.result()
+                place, sound = pending.popleft()
+                yield place, sound.result()
         while pending:
-            piece, sound = pending.popleft()
-            yield piece, sound.result()
+            place, sound = pending.popleft()
+            yield place, sound.result()
 
     try:
         yield sounds()

@@ -40,7 +40,6 @@ from labext.sandbox.nb.speech.voices import assign_voices
 from labext.sandbox.nb.tables import (
     COMPLETED,
     FAILED,
-    NEW,
     RUNNING,
     Episode,
     EpisodeProfile,
@@ -260,11 +259,9 @@ def retry_episode(site: Site, episode_id: str) -> Record:
         episode = _load_failed(session, episode_id)
         episode.job_id = tables.new_identifier("command")
         episode.profile, episode.speakers = profile, speakers
-        episode.status, episode.reason = NEW, None
         episode.outline = episode.transcript = None
         episode.duration = episode.size = None
-        episode.started = episode.ended = None
-        episode.requested = episode.changed = episode.updated = time.time()
+        episode.requested = episode.updated = time.time()
         tasks.PODCAST.queue(session, site, episode)
     return {
         "job_id": episode.job_id,
@@ -305,10 +302,7 @@ def _load_failed(session: Session, identifier: str) -> Episode:
 
 
 def _check_order(
-    site: Site,
-    notebook_id: str,
-    profile: Mapping[str, Any],
-    speakers: Sequence[Mapping[str, Any]],
+    site: Site, notebook_id: str, profile: Mapping[str, Any], speakers: Sequence[Mapping[str, Any]]
 ) -> None:
     """Check that an episode can be made, as far as this can be known in advance."""
     with site.database.read() as session:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from labext.sandbox.core.file_storage.service_files import StoredFiles
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import background_tasks, files
+from labext.sandbox.nb import files
 from labext.sandbox.nb.background_tasks import RowTask
 from labext.sandbox.nb.podcasts.script import OUTLINE, Segment, SpokenTurn
 from labext.sandbox.nb.tables import Episode
@@ -26,14 +25,8 @@ _RESULT_FILE = "result.json"
 _AUDIO_FILE = "sound.mp3"
 
 
-@dataclass(frozen=True)
-class EpisodeResult:
-    """The result of the task: segment and turn records, duration in seconds, and audio bytes."""
-
-    outline: list[dict[str, Any]]
-    transcript: list[dict[str, Any]]
-    duration: float
-    size: int
+EpisodeResult = dict[str, Any]
+"""`outline` and `transcript` as records, the `duration` in seconds, and the `size` of the audio."""
 
 
 def result_audio(work: Path) -> Path:
@@ -50,13 +43,9 @@ def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoke
     with result_audio(work).open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
-    result = EpisodeResult(
-        [asdict(segment) for segment in segments],
-        [asdict(turn) for turn in spoken],
-        round(spoken[-1].end + SILENCE_AFTER, 3),
-        size,
-    )
-    (work / _RESULT_FILE).write_bytes(orjson.dumps(asdict(result)))
+    duration = round(spoken[-1].end + SILENCE_AFTER, 3)
+    result = {"outline": segments, "transcript": spoken, "duration": duration, "size": size}
+    (work / _RESULT_FILE).write_bytes(orjson.dumps(result))
 
 
 def take_result(work: Path, target: Path | None) -> EpisodeResult:
@@ -67,12 +56,12 @@ def take_result(work: Path, target: Path | None) -> EpisodeResult:
     Raises:
         OSError, ValueError, KeyError, TypeError: if the result is missing or incomplete.
     """
-    result = EpisodeResult(**orjson.loads((work / _RESULT_FILE).read_bytes()))
+    result: EpisodeResult = orjson.loads((work / _RESULT_FILE).read_bytes())
     # The enclosing transaction may have failed after the move and be repeated.
     if target is not None and result_audio(work).exists():
         result_audio(work).replace(target)
         sync_folder(target.parent)
-    if not result.size or (target or result_audio(work)).stat().st_size != result.size:
+    if not result["size"] or (target or result_audio(work)).stat().st_size != result["size"]:
         raise ValueError("The audio file is incomplete.")
     return result
 
@@ -90,7 +79,10 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
     first_stage = f"{OUTLINE} 0 0"
 
     def _set_stage(self, row: Episode, stage: str) -> bool:
-        progress = background_tasks.parse_progress(stage) or ("", 0, 0)
+        progress = ("", 0, 0)
+        match stage.split():
+            case [kind, done, total] if done.isdecimal() and total.isdecimal():
+                progress = kind, int(done), int(total)
         changed = progress != (row.stage, row.done, row.total)
         row.stage, row.done, row.total = progress
         return changed
@@ -117,8 +109,8 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
         result: EpisodeResult,
         task: Task,  # noqa: ARG002
     ) -> None:
-        row.outline, row.transcript = result.outline, result.transcript
-        row.duration, row.size = result.duration, result.size
+        for name, value in result.items():
+            setattr(row, name, value)
         files.remove_draft_after_commit(session, site, row.id)
 
     def _failure_reason(self, outcome: TaskOutcome) -> str:

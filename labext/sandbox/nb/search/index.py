@@ -111,11 +111,6 @@ def index_passages(
         passage_vectors.add_vectors(session, model, [passage.id for passage in passages], vectors)
 
 
-def retitle_passages(session: Session, parent_id: str, title: str) -> None:
-    """Change the title by which a source or a note is found, keeping its passages."""
-    full_text.update_title(session, parent_id, title)
-
-
 def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
     """Remove the passages of sources and notes with their vectors."""
     condition = Passage.parent_id.in_(select(text_table(parent_ids).c.value))

@@ -17,7 +17,7 @@ from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import has_provisional_title
 from labext.sandbox.nb.queries import load, order_by_terms
 from labext.sandbox.nb.schemas import ErrorResponse, Identifier, MessageResponse
-from labext.sandbox.nb.search import index
+from labext.sandbox.nb.search import full_text
 from labext.sandbox.nb.sources import service, uploads
 from labext.sandbox.nb.sources.schemas import (
     CREATE_REQUEST_BODY,
@@ -51,11 +51,7 @@ _FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
     416: {"model": ErrorResponse, "description": "The requested range is outside the file."},
 }
 
-_SORT_KEYS = {
-    "updated_at": Source.updated,
-    "created_at": Source.created,
-    "title": Source.title,
-}
+_SORT_KEYS = {"updated_at": Source.updated, "created_at": Source.created, "title": Source.title}
 
 _MESSAGES = {
     NEW: "It is queued.",
@@ -137,7 +133,7 @@ def put_source(site: SiteDep, source_id: Identifier, body: SourceUpdate) -> dict
         source = load(session, Source, source_id)
         if body.title is not None and body.title != source.title:
             source.title = body.title
-            index.retitle_passages(session, source.id, source.title)
+            full_text.update_title(session, source.id, source.title)
         if body.topic is not None:
             source.topic = body.topic
         if body.model_dump(exclude_none=True):
@@ -182,10 +178,7 @@ def post_retry(site: SiteDep, source_id: Identifier) -> dict[str, Any]:
             raise errors.bad_request(
                 f"Only a failed source is retried; this one is {source.status}."
             )
-        source.status, source.stage = NEW, ""
-        source.reason = source.remark = None
-        source.started = source.ended = None
-        source.changed = source.updated = time.time()
+        source.remark, source.updated = None, time.time()
         tasks.PROCESS.queue_source(session, site, source, titled=not has_provisional_title(source))
         session.flush()
         return service.source_record(session, site, source.id)

@@ -63,7 +63,7 @@ def test_passage_is_found_by_its_title_and_headings(world):
 def test_retitled_source_is_found_by_its_new_title(world):
     source = world.source("a", "Some text.", "Alpha")
     with world.database.write() as session:
-        index.retitle_passages(session, source, "Beta")
+        full_text.update_title(session, source, "Beta")
     assert world.text("alpha") == []
     assert parents(world.text("beta")) == [source]
 
