@@ -166,7 +166,7 @@ def discover_by_credential(site: Site, credential: Credential) -> list[dict[str,
     """Return the models listed by a credential's server."""
     from labext.sandbox.nb.providers import calls
 
-    names = calls.list_models(servers.listing_server(site, credential))
+    names = calls.list_models(servers.server_of_credential(site, credential))
     return _to_records(credential.provider, {name: guess_model_type(name) for name in names})
 
 

@@ -367,11 +367,10 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
                 )
         else:
             credential = session.scalars(_credentials_query(model.provider)).first()
-        seconds = get_limit(session, "model_seconds")
     if credential is not None:
-        server = server_of_credential(site, credential, seconds, model.kind)
+        server = server_of_credential(site, credential, model.kind)
     else:
-        server = server_of_environment(site, model.provider, seconds)
+        server = _server_of_environment(site, model.provider, model.kind)
     return replace(server, max_wait=TASK_WAIT_SECONDS) if site.in_task else server
 
 
@@ -380,26 +379,22 @@ def listing_servers(site: Site, provider: str) -> Iterator[tuple[str | None, Pro
     with site.database.read() as session:
         credentials = list(session.scalars(_credentials_query(provider)))
     for credential in credentials:
-        yield credential.id, listing_server(site, credential)
+        yield credential.id, server_of_credential(site, credential)
     if not credentials:
-        yield None, server_of_environment(site, provider, listing_timeout(site))
+        yield None, _server_of_environment(site, provider)
 
 
-def listing_server(site: Site, credential: Credential) -> ProviderServer:
-    """Return the server of a credential for listing its models."""
-    return server_of_credential(site, credential, listing_timeout(site))
-
-
-def listing_timeout(site: Site) -> float:
-    """Return the seconds that listing the models of a server may take."""
+def _seconds(site: Site, kind: str | None) -> float:
+    """Return the time limit of a call of a model of a type, or of a list of models."""
     with site.database.read() as session:
-        return min(get_limit(session, "model_seconds"), MAX_LISTING_SECONDS)
+        seconds = get_limit(session, "model_seconds")
+    return min(seconds, MAX_LISTING_SECONDS) if kind is None else seconds
 
 
 def server_of_credential(
-    site: Site, credential: Credential, seconds: float, kind: str | None = None
+    site: Site, credential: Credential, kind: str | None = None
 ) -> ProviderServer:
-    """Return the server of a credential with its key, for a type of models or all of them."""
+    """Return the server of a credential with its key, for a type of models or for their list."""
     provider = PROVIDERS.get(credential.provider)
     base_url = credential.address(kind) or (provider and provider.base_url)
     if not base_url:
@@ -419,7 +414,7 @@ def server_of_credential(
         credential.name,
         base_url.rstrip("/"),
         decrypt_key(site, credential),
-        seconds,
+        _seconds(site, kind),
         "Check its key, or give it another.",
         Action.set_key(credential.name),
         address_action=Action.set_address(credential.name),
@@ -451,7 +446,7 @@ def _wire_options(provider: str, base_url: str) -> dict[str, Any]:
     }
 
 
-def server_of_environment(site: Site, provider: str, seconds: float) -> ProviderServer:
+def _server_of_environment(site: Site, provider: str, kind: str | None = None) -> ProviderServer:
     """Return the server of a provider from the environment."""
     info = PROVIDERS.get(provider)
     settings = None if info is None else provider_keys.provider_from_environment(site, info)
@@ -466,7 +461,7 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         provider,
         settings.base_url,
         settings.key,
-        seconds,
+        _seconds(site, kind),
         f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox "
         "is started from, or add a credential.",
         Action.add_credential(provider),
