@@ -14,7 +14,7 @@ from http.client import responses
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from urllib.request import Request
 
 from labext.sandbox.nb.addresses import resolve_host
@@ -25,7 +25,6 @@ _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
     "Accept-Encoding": "identity",
 }
-_SAFE = "/%:@!$&'()*+,;=~-._"
 
 
 def split_url(url: str) -> SplitResult:
@@ -67,7 +66,11 @@ def request_page(
 
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    headers = _HEADERS | {"Host": _authority(parts)} | ({"Cookie": cookie} if cookie else {})
+    try:
+        url = urllib3.util.parse_url(parts.geturl())
+    except urllib3.exceptions.LocationValueError:
+        raise UnreadableError(f"There is no host {host}; check the web address.") from None
+    headers = _HEADERS | {"Host": url.netloc or ""} | ({"Cookie": cookie} if cookie else {})
     timeout = urllib3.Timeout(connect=min(10.0, seconds), read=seconds)
     for number in resolve_host(host, port, private=private):
         pool: urllib3.HTTPConnectionPool
@@ -80,7 +83,7 @@ def request_page(
         try:
             return pool.urlopen(
                 "GET",
-                _path(parts),
+                url.request_uri,
                 headers=headers,
                 redirect=False,
                 retries=False,
@@ -98,24 +101,6 @@ def request_page(
                 f"{host} did not answer with a web page; try again later."
             ) from None
     raise UnreadableError(f"{host} does not answer; check the web address, or try again later.")
-
-
-def _authority(parts: SplitResult) -> str:
-    """Return the Host header in ASCII, with the port if one was given."""
-    host = parts.hostname or ""
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode()
-        except UnicodeError:
-            raise UnreadableError(f"There is no host {host}; check the web address.") from None
-    if ":" in host:
-        host = f"[{host}]"
-    return host if parts.port is None else f"{host}:{parts.port}"
-
-
-def _path(parts: SplitResult) -> str:
-    query = f"?{quote(parts.query, safe=_SAFE + '?[]')}" if parts.query else ""
-    return (quote(parts.path, safe=_SAFE) or "/") + query
 
 
 MAX_REDIRECTS = 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -225,7 +224,7 @@ def _table_text(node: Any, l2tobj: Any) -> str:
             rows[-1].append([])
         else:
             rows[-1][-1].append(part)
-    table = reading.format_table(_cell_texts(row, l2tobj) for row in rows)
+    table = reading.format_table(map(l2tobj.nodelist_to_text, row) for row in rows)
     return f"\n\n{table}\n\n"
 
 
@@ -249,7 +248,3 @@ def _enumeration_text(node: Any, l2tobj: Any) -> str:
             parts.append(text.lstrip() if parts and parts[-1].endswith(". ") else text)
     l2tobj.list_depth = depth
     return f"{''.join(parts)}\n"
-
-
-def _cell_texts(cells: list[list[Any]], l2tobj: Any) -> Iterator[str]:
-    return (l2tobj.nodelist_to_text(cell) for cell in cells)

@@ -8,6 +8,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -42,9 +43,6 @@ T = TypeVar("T")
 @contextmanager
 def open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
     """Open a package of limited size; any error in the block means that it is broken."""
-    broken = UnreadableError(
-        f"The {kind} is broken: check that it opens, save it again and add it again."
-    )
     try:
         with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
             if zip_archives.unpacked_size(archive, MAX_UNPACKED_BYTES) > MAX_UNPACKED_BYTES:
@@ -56,7 +54,9 @@ def open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
     except UnreadableError:
         raise
     except Exception as error:  # the libraries raise many different exceptions
-        raise broken from error
+        raise UnreadableError(
+            f"The {kind} is broken: check that it opens, save it again and add it again."
+        ) from error
 
 
 def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:
@@ -195,14 +195,10 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
             for sheet in book.worksheets:
                 on_stage(f"sheet {sheet.title}")
                 sheet.reset_dimensions()  # some programs write wrong dimensions
-                rows = map(_excel_row, sheet.iter_rows(max_row=_MAX_EXCEL_ROWS))
-                table = _limited_table(rows, file.max_bytes)
+                rows = sheet.iter_rows(max_row=_MAX_EXCEL_ROWS)
+                table = _limited_table((map(_excel_cell, row) for row in rows), file.max_bytes)
                 sheets.append(f"# {sheet.title}\n\n{table}" if table else "")
     return Document([(None, "\n\n".join(filter(None, sheets)))])
-
-
-def _excel_row(row: Iterable[Any]) -> list[str]:
-    return [_excel_cell(cell) for cell in row]
 
 
 def _excel_cell(cell: Any) -> str:
@@ -215,7 +211,7 @@ def _excel_cell(cell: Any) -> str:
     return "" if value is None else str(value).removesuffix(" 00:00:00")
 
 
-def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
+def _limited_table(rows: Iterable[Iterable[str]], max_bytes: int) -> str:
     """Return a table of rows; raise UnreadableError if it is longer than `max_bytes`."""
     lines: list[str] = []
     size = 0
@@ -381,14 +377,13 @@ def _odf_rows(table: Any) -> Iterator[list[str]]:
     """Yield the rows of a table, also those in groups, without those of tables in its cells."""
     for element in table:
         if element.tag == _ODF_ROW:
-            yield from _repeated(element, "rows", [*_odf_row(element)])
+            cells = (
+                _repeated(cell, "columns", " ".join(_odf_blocks(cell)))
+                for cell in element.iterchildren(*_ODF_CELLS)
+            )
+            yield from _repeated(element, "rows", [*chain.from_iterable(cells)])
         elif element.tag != _ODF_TABLE:
             yield from _odf_rows(element)
-
-
-def _odf_row(row: Any) -> Iterator[str]:
-    for cell in row.iterchildren(*_ODF_CELLS):
-        yield from _repeated(cell, "columns", " ".join(_odf_blocks(cell)))
 
 
 def _repeated(element: Any, kind: str, value: T) -> list[T]:

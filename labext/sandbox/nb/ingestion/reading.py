@@ -406,11 +406,6 @@ class NoTextError(UnreadableError):
 OnStage = Callable[[str], None]
 """Called with a stage in a few words, such as `page 12 of 300`."""
 
-PageTexts = Sequence[tuple[int | None, str]]
-"""Texts with their page numbers from 1; a text without pages is a single one with None."""
-
-_PAGE_SEPARATOR = "\n\n"
-
 _READERS = {
     "pdf": "pdf_reader.read_pdf",
     "word": "word_reader.read_word",
@@ -468,11 +463,11 @@ class SourceFile:
 class Document:
     """The text of a file by page, and the title stated in it.
 
-    `transcript` is set if the text is recognized speech. `remark` tells the user which text may be
-    wrong or is missing.
+    `pages` have numbers from 1; a text without pages is a single one with None. `transcript` is set
+    if the text is recognized speech. `remark` tells the user which text may be wrong or is missing.
     """
 
-    pages: PageTexts
+    pages: Sequence[tuple[int | None, str]]
     title: str | None = None
     transcript: Transcript | None = None
     remark: str | None = None
@@ -480,7 +475,7 @@ class Document:
     @property
     def text(self) -> str:
         """Return the complete text."""
-        return _PAGE_SEPARATOR.join(text for _page, text in self.pages)
+        return "\n\n".join(text for _page, text in self.pages)
 
 
 def read_file(file: SourceFile, on_stage: OnStage) -> Document:

@@ -32,9 +32,7 @@ _MAX_LEVELS = 9
 _LIST_KINDS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 _SYMBOL_FONT = dict(
     zip(
-        range(0x41, 0x7B),
-        "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ",
-        strict=True,
+        range(0x41, 0x7B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True
     )
 ) | {0xA3: "≤", 0xAE: "→", 0xB0: "°", 0xB1: "±", 0xB3: "≥", 0xB4: "×"}
 """Characters of the font Symbol, by which Word used to write Greek letters."""

@@ -21,6 +21,9 @@ from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech.audio import open_mp3
 from labext.sandbox.nb.tables import Model
 
+OnStage = Callable[[str], None]
+"""Called with a stage in a few words, such as `page 12 of 300`."""
+
 RATE = 16_000
 """Sample rate that speech recognition models expect."""
 
@@ -136,7 +139,7 @@ _Words = Sequence[tuple[str, float]]
 """Recognized words, each with its probability."""
 
 
-def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> Transcript:
+def recognize(sound: DecodedAudio, on_stage: OnStage) -> Transcript:
     """Return the recognized speech, one paragraph per utterance.
 
     Raises:
@@ -211,9 +214,6 @@ _PRONUNCIATION = re.compile(r"\(\d+\)$")
 """The number of a word's pronunciation, as in `to(2)`."""
 
 SLOT = "speech_to_text"
-
-OnStage = Callable[[str], None]
-"""Called with a stage in a few words, such as `listening, minute 2 of 9`."""
 
 
 def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcript:
