@@ -23,16 +23,7 @@ from labext.sandbox.core.monitoring import health
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Service, Site
 from labext.sandbox.core.web import handle_errors
-from labext.sandbox.nb import (
-    chat,
-    chat_context,
-    errors,
-    files,
-    notebooks,
-    notes,
-    seed,
-    settings,
-)
+from labext.sandbox.nb import chat, chat_context, errors, files, notebooks, notes, seed, settings
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
 from labext.sandbox.nb.credentials import router as credentials

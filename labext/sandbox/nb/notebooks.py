@@ -83,11 +83,7 @@ class DeletedNotebook(MessageResponse):
 
 router = APIRouter()
 
-_SORT_KEYS = {
-    "updated_at": Notebook.updated,
-    "created_at": Notebook.created,
-    "name": Notebook.name,
-}
+_SORT_KEYS = {"updated_at": Notebook.updated, "created_at": Notebook.created, "name": Notebook.name}
 
 
 @router.get("/notebooks", response_model=list[NotebookRecord])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,11 +144,6 @@ class MarkRemover:
 
 
 _MARK_WITH_SPACE = re.compile(rf"[ \t]{{0,4}}{MARK.pattern}")
-
-
-def unique_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:
-    """Return the citations without duplicates, in order."""
-    return tuple(dict.fromkeys(citations))
 
 
 def _shorten_quote(sentence: str) -> str:

@@ -14,7 +14,6 @@ from labext.sandbox.nb.ask.answers import (
     citation_mark,
     cite,
     quotable_sentences,
-    unique_citations,
 )
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import segmentation
@@ -115,7 +114,7 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
             marks = f" {NOT_FOUND}" if segmentation.stem_words(claim) else ""
         text += marks
     text += _CUT_MARK.sub("", reply[start:])
-    kept = unique_citations(citations)
+    kept = tuple(dict.fromkeys(citations))
     text = _replace_numbers(_STRAY_NUMBERS, text, [""] * len(kept))
     return Answer(text.strip(), kept)
 

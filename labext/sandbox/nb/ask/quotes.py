@@ -21,7 +21,6 @@ from labext.sandbox.nb.ask.answers import (
     cite,
     resolve_query,
     transcript_note,
-    unique_citations,
 )
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import extractive, passages, segmentation
@@ -74,8 +73,8 @@ class PassageQuoter:
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:  # noqa: ARG002
         """Merge the quotations of several searches."""
-        citations = unique_citations(item for answer in answers for item in answer.citations)
-        return _compose(question, citations)
+        citations = (citation for answer in answers for citation in answer.citations)
+        return _compose(question, [*dict.fromkeys(citations)])
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Quote the passages that match a message best, in the context of the previous one."""

@@ -24,11 +24,7 @@ from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import (
-    MIN_EVIDENCE_SIMILARITY,
-    SearchIndex,
-    SearchReport,
-)
+from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, SearchIndex, SearchReport
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model

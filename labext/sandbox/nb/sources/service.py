@@ -16,10 +16,7 @@ from labext.sandbox.core import postgresql
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files
 from labext.sandbox.nb.ingestion import tasks
-from labext.sandbox.nb.ingestion.tasks import (
-    provisional_title,
-    title_of_text,
-)
+from labext.sandbox.nb.ingestion.tasks import provisional_title, title_of_text
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import uploads

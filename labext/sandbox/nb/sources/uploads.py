@@ -282,10 +282,7 @@ def _parse_json(body: bytes) -> dict[str, Any]:
 def _parse_urlencoded(body: bytes) -> dict[str, str]:
     try:
         pairs = parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MAX_FIELDS,
+            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
         )
     except ValueError:
         raise errors.bad_request("The form is invalid.") from None
@@ -310,11 +307,6 @@ def _validate_request(site: Site, form: ParsedForm) -> SourceRequest:
         body = NewSource.model_validate(form.fields)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
-    _check_request(site, body, form)
-    return SourceRequest(body, form)
-
-
-def _check_request(site: Site, body: NewSource, form: ParsedForm) -> None:
     contents = [body.url, body.text, form.file]
     if sum(content is not None for content in contents) != 1:
         raise errors.bad_request("Send exactly one of file, url and text.")
@@ -328,6 +320,7 @@ def _check_request(site: Site, body: NewSource, form: ParsedForm) -> None:
             raise errors.bad_request("text: can't be empty.")
         with site.database.read() as session:
             limits.check_text_size(session, body.text)
+    return SourceRequest(body, form)
 
 
 def clean_file_name(file_name: str) -> str:
