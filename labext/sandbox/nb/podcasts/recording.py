@@ -87,9 +87,6 @@ OnProgress = Callable[[str, int, int], None]
 ) = 0.3, 0.25, 0.45, 1.2, 0.6
 """Seconds of silence at these positions."""
 
-_MAX_WAITING = 16
-"""Maximum number of pieces waiting for the encoder: a few megabytes."""
-
 
 def record_dialogue(
     site: Site,
@@ -103,7 +100,7 @@ def record_dialogue(
 ) -> list[SpokenTurn]:
     """Synthesize a dialogue into an MP3, which appears when it is complete.
 
-    Synthesis and encoding run concurrently, and memory use doesn't grow with the length.
+    Synthesis runs ahead of encoding, and memory use doesn't grow with the length.
 
     Args:
         site: the service's site.
@@ -117,6 +114,8 @@ def record_dialogue(
     Returns:
         The turns with their original text and their times, counted in samples written.
     """
+    import numpy as np
+
     voices = assign_voices(site, voice_requests, language)
     texts = (
         (place, text)
@@ -124,13 +123,24 @@ def record_dialogue(
         for text in normalization.split_for_speech(turn.dialogue, language)
     )
     times: dict[int, tuple[float, float]] = {}
+    frames = 0
     on_progress(SPEECH, 0, len(turns))
     with (
         write_mp3(target) as write,
-        _encoding_thread(write) as queue,
         _synthesized(site, texts, turns, voices, draft) as pieces,
     ):
-        queue.pause(SILENCE_BEFORE)
+
+        def add(samples: Samples) -> float:
+            """Write samples, and return the seconds so far."""
+            nonlocal frames
+            write(samples)
+            frames += len(samples)
+            return frames / RATE
+
+        def pause(seconds: float) -> float:
+            return add(np.zeros(int(seconds * RATE), np.float32))
+
+        now = pause(SILENCE_BEFORE)
         last = 0
         for place, sound in pieces:
             if place > last:
@@ -140,20 +150,18 @@ def record_dialogue(
             if not len(samples):
                 continue
             if place in times:
-                queue.pause(SILENCE_BETWEEN_PIECES)
+                now = pause(SILENCE_BETWEEN_PIECES)
             elif times:
                 opened = any(turn.opens for turn in turns[max(times) + 1 : place + 1])
-                queue.pause(SILENCE_BETWEEN_SEGMENTS if opened else SILENCE_BETWEEN_TURNS)
-            start = times[place][0] if place in times else queue.seconds
-            queue.put(normalize(samples))
-            times[place] = (start, queue.seconds)
+                now = pause(SILENCE_BETWEEN_SEGMENTS if opened else SILENCE_BETWEEN_TURNS)
+            start = times[place][0] if place in times else now
+            now = add(normalize(samples))
+            times[place] = (start, now)
         if not times:
             raise errors.bad_request("Nothing of the dialogue can be spoken. Generate it again.")
         on_progress(SPEECH, len(turns), len(turns))
-        queue.pause(SILENCE_AFTER)
-        for done in queue.finished():
-            on_progress(ENCODING, int(done), int(queue.seconds))
-        on_progress(ENCODING, int(queue.seconds), int(queue.seconds))
+        seconds = int(pause(SILENCE_AFTER))
+        on_progress(ENCODING, seconds, seconds)
     return [
         SpokenTurn(
             turn.speaker,
@@ -205,45 +213,4 @@ def _synthesized(
         yield sounds()
     finally:
         cancel_token.cancel()
-        pool.shutdown(cancel_futures=True)
-
-
-class _AudioQueue:
-    """Samples queued for the encoder, which runs in its own thread."""
-
-    def __init__(self, pool: ThreadPoolExecutor, write: Callable[[Samples], None]) -> None:
-        self._pool, self._write = pool, write
-        self._waiting: deque[tuple[int, Future[None]]] = deque()
-        self._length = 0
-
-    @property
-    def seconds(self) -> float:
-        """Return the duration of all samples so far."""
-        return self._length / RATE
-
-    def put(self, samples: Samples) -> None:
-        self._length += len(samples)
-        self._waiting.append((self._length, self._pool.submit(self._write, samples)))
-        while len(self._waiting) > _MAX_WAITING:
-            self._waiting.popleft()[1].result()
-
-    def pause(self, seconds: float) -> None:
-        import numpy as np
-
-        self.put(np.zeros(int(seconds * RATE), np.float32))
-
-    def finished(self) -> Iterator[float]:
-        """Yield the encoded seconds until everything is encoded."""
-        while self._waiting:
-            length, written = self._waiting.popleft()
-            written.result()
-            yield length / RATE
-
-
-@contextmanager
-def _encoding_thread(write: Callable[[Samples], None]) -> Iterator[_AudioQueue]:
-    pool = ThreadPoolExecutor(1, "encoding")
-    try:
-        yield _AudioQueue(pool, write)
-    finally:
         pool.shutdown(cancel_futures=True)
