@@ -59,7 +59,6 @@ def request_page(
         cookie: the value of the header `Cookie`.
 
     Raises:
-        UnreadableError: if the host does not exist, is refused, or is not a web server.
         TimeoutError: if the host accepts the connection and then sends nothing.
     """
     import urllib3

@@ -232,11 +232,7 @@ def _flow(element: Any) -> Iterator[str]:
 
 
 def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
-    """Transcribe an audio or video file.
-
-    Raises:
-        UnreadableError: if no model can transcribe it, it is broken, or contains no speech.
-    """
+    """Transcribe an audio or video file."""
     try:
         transcript = (file.hear or transcription.transcribe_built_in)(file.path, on_stage)
     except HTTPException as error:  # the model's server failed

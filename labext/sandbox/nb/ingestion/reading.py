@@ -56,11 +56,7 @@ _LIGATURES = str.maketrans(
 
 
 def decode_text(content: bytes, charset: str | None = None) -> str:
-    """Decode a text by its byte order mark, the given charset, UTF-8, or a guess.
-
-    Raises:
-        UnreadableError: if it is not text.
-    """
+    """Decode a text by its byte order mark, the given charset, UTF-8, or a guess."""
     text = _decode(content, charset)
     invalid = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
     if invalid > 2 + len(text) // 50:
@@ -277,23 +273,29 @@ READABLE_TYPES = (
     "FASTA, plain text, pictures, sound or video"
 )
 
-_TYPE_BY_SUFFIX = {
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".md", ".markdown", ".mkd", ".mdown"), "markdown"),
-    **dict.fromkeys((".csv", ".tsv"), "table"),
-    **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
-    **dict.fromkeys((".xml", ".nxml"), "xml"),
-    **dict.fromkeys((".gb", ".gbk", ".genbank", ".gbff"), "sequences"),
-    **dict.fromkeys((".fasta", ".fa", ".fna", ".ffn", ".faa"), "sequences"),
-    ".ipynb": "notebook",
+_AUDIO, _HTML, _TEXT = "readers.read_audio", "readers.read_html", "readers.read_plain_text"
+_LATEX, _PICTURE = "latex_reader.read_latex", "text_recognition.read_picture"
+_NOTEBOOK, _SEQUENCES = "markup_readers.read_notebook", "sequence_reader.read_sequences"
+_TABLE, _XML = "markup_readers.read_table", "markup_readers.read_xml"
+"""The modules and functions that read types of files."""
+
+_READER_BY_SUFFIX = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _HTML),
+    **dict.fromkeys((".md", ".markdown", ".mkd", ".mdown"), _TEXT),
+    **dict.fromkeys((".csv", ".tsv"), _TABLE),
+    **dict.fromkeys((".tex", ".ltx", ".latex"), _LATEX),
+    **dict.fromkeys((".xml", ".nxml"), _XML),
+    **dict.fromkeys((".gb", ".gbk", ".genbank", ".gbff"), _SEQUENCES),
+    **dict.fromkeys((".fasta", ".fa", ".fna", ".ffn", ".faa"), _SEQUENCES),
+    ".ipynb": _NOTEBOOK,
 }
-_TYPE_BY_MEDIA_TYPE = {
-    **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
-    **dict.fromkeys(("text/markdown", "text/x-markdown"), "markdown"),
-    **dict.fromkeys(("text/csv", "text/tab-separated-values"), "table"),
-    **dict.fromkeys(("application/x-tex", "text/x-tex"), "latex"),
-    **dict.fromkeys(("application/xml", "text/xml"), "xml"),
-    "application/x-ipynb+json": "notebook",
+_READER_BY_MEDIA_TYPE = {
+    **dict.fromkeys(("text/html", "application/xhtml+xml"), _HTML),
+    **dict.fromkeys(("text/markdown", "text/x-markdown"), _TEXT),
+    **dict.fromkeys(("text/csv", "text/tab-separated-values"), _TABLE),
+    **dict.fromkeys(("application/x-tex", "text/x-tex"), _LATEX),
+    **dict.fromkeys(("application/xml", "text/xml"), _XML),
+    "application/x-ipynb+json": _NOTEBOOK,
 }
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UNSUPPORTED_MAGIC = {
@@ -304,53 +306,63 @@ _UNSUPPORTED_MAGIC = {
 _PICTURE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
 
 
-def detect_file_type(path: Path, name: str, media_type: str | None = None) -> str:
-    """Return the type of a file with this original name, one of those in `_READERS`.
+_AUDIO_MAGIC = (
+    *(b"\x1aE\xdf\xa3", b"FLV\x01", b"\0\0\x01\xba"),  # video
+    *(b"ID3", b"fLaC", b"OggS", b".snd", b"caff"),
+)
+_RIFF_TYPES = (b"AVI ", b"WAVE", b"AIFF", b"AIFC")
+
+
+def _find_reader(file: SourceFile) -> str:
+    """Return the module and function that read a file.
 
     The media type of a web server is used only if the content is inconclusive.
-
-    Raises:
-        UnreadableError: if the file is empty or its type is not supported.
     """
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
+    with file.path.open("rb") as stream:
+        head = stream.read(HEAD_BYTES)
     if not head.strip(b"\0"):
         raise NoTextError("The file is empty: check it and add it again.")
     return (
-        _type_by_magic(path, head)
-        or _TYPE_BY_SUFFIX.get(PurePosixPath(name.lower()).suffix)
-        or _TYPE_BY_MEDIA_TYPE.get(media_type or "")
-        or _type_of_text(head)
+        _reader_by_magic(file.path, head)
+        or _READER_BY_SUFFIX.get(PurePosixPath(file.name.lower()).suffix)
+        or _READER_BY_MEDIA_TYPE.get(file.media_type or "")
+        or _reader_of_text(head)
     )
 
 
-def _type_by_magic(path: Path, head: bytes) -> str | None:
+def _reader_by_magic(path: Path, head: bytes) -> str | None:
     if _PDF_HEADER.search(head[:1024]):
-        return "pdf"
+        return "pdf_reader.read_pdf"
     if head.startswith(b"PK\x03\x04"):
-        return _type_of_archive(path)
+        return _reader_of_archive(path)
     if head.startswith(b"{\\rtf"):
-        return "rich_text"
+        return "markup_readers.read_rich_text"
     is_bitmap = head.startswith(b"BM") and head[6:10] == bytes(4)
     if head.startswith(_PICTURE_MAGIC) or head[8:12] == b"WEBP" or is_bitmap:
-        return "picture"
+        return _PICTURE
     for beginnings, description in _UNSUPPORTED_MAGIC.items():
         if head.startswith(beginnings):
             raise _unsupported(description)
-    return _type_of_media(head)
+    is_container = head[4:8] == b"ftyp" or head[8:12] in _RIFF_TYPES
+    if is_container or head.startswith(_AUDIO_MAGIC):
+        return _AUDIO
+    # An MPEG audio frame: eleven bits set, then a valid layer and bit rate.
+    if head[0] == 0xFF and len(head) > 2 and head[1] & 0xE6 in (0xE2, 0xE4, 0xE6):
+        return _AUDIO if head[2] & 0xF0 != 0xF0 and head[:2] != b"\xff\xfe" else None
+    return None
 
 
-_PACKAGE_ENTRIES = {
-    "word/document.xml": "word",
-    "word/document2.xml": "word",  # from Office 365
-    "ppt/presentation.xml": "presentation",
-    "xl/workbook.xml": "spreadsheet",
-    "META-INF/container.xml": "epub",
-    "content.xml": "open_document",
+_READER_BY_ENTRY = {
+    "word/document.xml": "word_reader.read_word",
+    "word/document2.xml": "word_reader.read_word",  # from Office 365
+    "ppt/presentation.xml": "office_readers.read_presentation",
+    "xl/workbook.xml": "office_readers.read_spreadsheet",
+    "META-INF/container.xml": "office_readers.read_epub",
+    "content.xml": "office_readers.read_open_document",
 }
 
 
-def _type_of_archive(path: Path) -> str:
+def _reader_of_archive(path: Path) -> str:
     try:
         with zip_archives.open_zip(path, MAX_ARCHIVE_ENTRIES) as archive:
             names = set(archive.namelist())
@@ -361,35 +373,19 @@ def _type_of_archive(path: Path) -> str:
             "The file is broken, an archive or a document without its end: copy it again, then "
             "add it."
         ) from None
-    for entry, file_type in _PACKAGE_ENTRIES.items():
+    for entry, reader in _READER_BY_ENTRY.items():
         if entry in names:
-            return file_type
+            return reader
     raise _unsupported("an archive", "unpack it and add its files")
 
 
-def _type_of_media(head: bytes) -> str | None:
-    """Return the type of an audio or video container by its first bytes."""
-    if head[4:8] == b"ftyp":
-        return "sound" if head[8:12] in (b"M4A ", b"M4B ", b"F4A ") else "video"
-    if head.startswith((b"\x1aE\xdf\xa3", b"FLV\x01", b"\0\0\x01\xba")) or head[8:12] == b"AVI ":
-        return "video"
-    if head[:4] in (b"fLaC", b"OggS", b".snd", b"caff") or head.startswith(b"ID3"):
-        return "sound"
-    if head[8:12] in (b"WAVE", b"AIFF", b"AIFC"):
-        return "sound"
-    # An MPEG audio frame: eleven bits set, then a valid layer and bit rate.
-    if head[0] == 0xFF and len(head) > 2 and head[1] & 0xE6 in (0xE2, 0xE4, 0xE6):
-        return "sound" if head[2] & 0xF0 != 0xF0 and head[:2] != b"\xff\xfe" else None
-    return None
-
-
-def _type_of_text(head: bytes) -> str:
+def _reader_of_text(head: bytes) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
-        return "html"
+        return _HTML
     if start.startswith(b"<?xml"):
-        return "html" if b"<html" in head.lower() else "xml"
-    return "latex" if start.startswith(b"\\documentclass") else "text"
+        return _HTML if b"<html" in head.lower() else _XML
+    return _LATEX if start.startswith(b"\\documentclass") else _TEXT
 
 
 def _unsupported(description: str, advice: str | None = None) -> UnreadableError:
@@ -405,28 +401,6 @@ class NoTextError(UnreadableError):
 
 OnStage = Callable[[str], None]
 """Called with a stage in a few words, such as `page 12 of 300`."""
-
-_READERS = {
-    "pdf": "pdf_reader.read_pdf",
-    "word": "word_reader.read_word",
-    "presentation": "office_readers.read_presentation",
-    "spreadsheet": "office_readers.read_spreadsheet",
-    "open_document": "office_readers.read_open_document",
-    "epub": "office_readers.read_epub",
-    "html": "readers.read_html",
-    "markdown": "readers.read_plain_text",
-    "table": "markup_readers.read_table",
-    "notebook": "markup_readers.read_notebook",
-    "latex": "latex_reader.read_latex",
-    "rich_text": "markup_readers.read_rich_text",
-    "xml": "markup_readers.read_xml",
-    "sequences": "sequence_reader.read_sequences",
-    "text": "readers.read_plain_text",
-    "picture": "text_recognition.read_picture",
-    "sound": "readers.read_audio",
-    "video": "readers.read_audio",
-}
-"""The module and function that read each type of file."""
 
 
 @dataclass(frozen=True)
@@ -481,8 +455,7 @@ class Document:
 def read_file(file: SourceFile, on_stage: OnStage) -> Document:
     """Read a file into a document; raise UnreadableError if it can't be read or has no text."""
     on_stage("reading")
-    kind = detect_file_type(file.path, file.name, file.media_type)
-    module, _, function = _READERS[kind].partition(".")
+    module, _, function = _find_reader(file).partition(".")
     readers = import_module(f"labext.sandbox.nb.ingestion.{module}")
     document: Document = getattr(readers, function)(file, on_stage)
     pages = [(number, clean_text(text)) for number, text in document.pages]
@@ -491,11 +464,7 @@ def read_file(file: SourceFile, on_stage: OnStage) -> Document:
 
 
 def check_text_length(document: Document, max_bytes: int) -> Document:
-    """Check that a document has text within the limit.
-
-    Raises:
-        UnreadableError: if it has none, or more than `max_bytes` bytes.
-    """
+    """Check that a document has text within the limit."""
     if not any(text for _page, text in document.pages):
         raise NoTextError("It contains no text: check that it is the right file.")
     if sum(len(text.encode()) for _page, text in document.pages) > max_bytes:

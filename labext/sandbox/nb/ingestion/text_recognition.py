@@ -32,12 +32,7 @@ def is_installed() -> bool:
 
 
 def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read the text of a picture, of one with several pages by page.
-
-    Raises:
-        UnreadableError: if tesseract is not installed, the picture is too large, or nothing is
-            recognized.
-    """
+    """Read the text of a picture, of one with several pages by page."""
     if not is_installed():
         raise UnreadableError(
             "It is a picture: to read its text, install the program tesseract where the service "
@@ -61,11 +56,7 @@ def recognition_remark(subject: str) -> str:
 
 
 def _check_size(picture: Path) -> None:
-    """Check that a picture can be decoded in memory; leave unknown formats to tesseract.
-
-    Raises:
-        UnreadableError: if it is larger than Pillow's limit against decompression bombs.
-    """
+    """Check that a picture can be decoded in memory; leave unknown formats to tesseract."""
     from PIL import Image
 
     try:
@@ -85,11 +76,7 @@ def _check_size(picture: Path) -> None:
 
 
 def recognize_page(page: Any) -> str:
-    """Return the text of a page of a PDF, a `pypdfium2.PdfPage`, from its picture.
-
-    Raises:
-        UnreadableError: if tesseract fails.
-    """
+    """Return the text of a page of a PDF, a `pypdfium2.PdfPage`, from its picture."""
     width, height = page.get_size()
     scale = min(
         _RESOLUTION / 72,

@@ -18,7 +18,7 @@ from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.speech.audio import open_mp3
+from labext.sandbox.nb.speech.audio import Sound, open_mp3, resample
 from labext.sandbox.nb.tables import Model
 
 OnStage = Callable[[str], None]
@@ -31,7 +31,6 @@ BUILT_IN_MODEL = "pocketsphinx"
 
 _BLOCK_SECONDS = 10
 _CHUNK_SIZE = 64 * 1024
-_TAPS = 63
 _COMPRESSION = 0.7
 
 
@@ -54,11 +53,7 @@ class DecodedAudio:
 
 @contextmanager
 def decode_audio(path: Path) -> Iterator[DecodedAudio]:
-    """Yield a file's audio, decoded by soundfile or else by ffmpeg.
-
-    Raises:
-        UnreadableError: if the extra or ffmpeg is missing, or the file is broken or has no audio.
-    """
+    """Yield a file's audio, decoded by soundfile or else by ffmpeg."""
     package = _import_package("soundfile")
     try:
         sound = package.SoundFile(path)
@@ -83,28 +78,18 @@ def _import_package(name: str) -> Any:
 
 def _read_blocks(sound: Any) -> Iterator[bytes]:
     """Yield a file's samples as mono at `RATE`."""
+    import numpy as np
+
     package = _import_package("soundfile")
     size = sound.samplerate * _BLOCK_SECONDS
     try:
         for block in sound.blocks(blocksize=size, dtype="float32", always_2d=True):
-            yield _resample(block.mean(axis=1), sound.samplerate)
+            mono = resample(Sound(np.nan_to_num(block).mean(axis=1), sound.samplerate), RATE)
+            yield (mono.clip(-1, 1) * 32767).astype("<i2").tobytes()
     except package.LibsndfileError:
         raise UnreadableError(
             "Its audio is damaged. Record it again, or convert it to another format."
         ) from None
-
-
-def _resample(mono: Any, rate: int) -> Any:
-    import numpy as np
-
-    if rate > RATE:  # low-pass filter against aliasing
-        place = np.arange(_TAPS) - _TAPS // 2
-        kernel = np.sinc(place * RATE / rate) * np.hamming(_TAPS)
-        mono = np.convolve(mono, kernel / kernel.sum(), mode="same")
-    if rate != RATE:
-        positions = np.arange(0, len(mono), rate / RATE)
-        mono = np.interp(positions, np.arange(len(mono)), mono)
-    return (np.nan_to_num(mono).clip(-1, 1) * 32767).astype("<i2").tobytes()
 
 
 def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
@@ -140,11 +125,7 @@ _Words = Sequence[tuple[str, float]]
 
 
 def recognize(sound: DecodedAudio, on_stage: OnStage) -> Transcript:
-    """Return the recognized speech, one paragraph per utterance.
-
-    Raises:
-        UnreadableError: if a package is missing or there is no audio.
-    """
+    """Return the recognized speech, one paragraph per utterance."""
     minutes = "" if sound.seconds is None else f" of {int(sound.seconds // 60) + 1}"
     paragraphs = []
     confidences: list[float] = []
@@ -217,11 +198,7 @@ SLOT = "speech_to_text"
 
 
 def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcript:
-    """Transcribe as `transcribe`, with the model of the slot `speech_to_text`.
-
-    Raises:
-        UnreadableError: also if the slot is empty.
-    """
+    """Transcribe as `transcribe`, with the model of the slot `speech_to_text`."""
     with site.database.read() as session:
         model = registry.get_default_model(session, SLOT)
     if model is None:
@@ -236,11 +213,7 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcri
 
 
 def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> Transcript:
-    """Return the speech in an audio or video file.
-
-    Raises:
-        UnreadableError: if the file has no audio, or a package or program is missing.
-    """
+    """Return the speech in an audio or video file."""
     if registry.is_built_in(model):
         return transcribe_built_in(path, on_stage)
     from labext.sandbox.nb.providers import calls
@@ -255,11 +228,7 @@ def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> Trans
 
 
 def transcribe_built_in(path: Path, on_stage: OnStage) -> Transcript:
-    """Return the speech that the built-in model recognizes in a file.
-
-    Raises:
-        UnreadableError: as `transcribe`.
-    """
+    """Return the speech that the built-in model recognizes in a file."""
     _import_package("pocketsphinx")
     with decode_audio(path) as sound:
         return recognize(sound, on_stage)
