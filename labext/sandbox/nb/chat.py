@@ -217,16 +217,14 @@ def put_session(site: SiteDep, session_id: Identifier, body: SessionUpdate) -> C
     """Update the title or the model of a session."""
     with site.database.write() as session:
         chat_session = load(session, ChatSession, session_id)
-        if body.title is not None:
-            if not body.title:
-                raise errors.bad_request("title: can't be empty")
-            chat_session.title = body.title
-        if "model_override" in body.model_fields_set:
-            if body.model_override is not None:
-                registry.get_model(session, body.model_override, registry.LLM)
-            chat_session.model_override = body.model_override
-        if body.title is not None or "model_override" in body.model_fields_set:
-            chat_session.updated = time.time()
+        if body.title == "":
+            raise errors.bad_request("title: can't be empty")
+        if body.model_override is not None:
+            registry.get_model(session, body.model_override, registry.LLM)
+        values = body.model_dump(exclude_unset=True)
+        if body.title is None:
+            values.pop("title", None)
+        chat_session.change(**values)
         session.flush()
         session.refresh(chat_session)
     return chat_session

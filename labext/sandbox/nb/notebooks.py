@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -135,10 +134,7 @@ def put_notebook(site: SiteDep, notebook_id: Identifier, body: NotebookUpdate) -
     with site.database.write() as session:
         notebook = load(session, Notebook, notebook_id)
         limits.check_text_size(session, body.description)
-        for name, value in values.items():
-            setattr(notebook, name, value)
-        if values:
-            notebook.updated = time.time()
+        notebook.change(**values)
         session.flush()
         session.refresh(notebook)
     return notebook

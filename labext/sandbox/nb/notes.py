@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Literal
 
@@ -103,15 +102,13 @@ def put_note(site: SiteDep, note_id: Identifier, body: NoteUpdate) -> Note:
     parts = None if body.content is None else split_passages([(None, body.content)])
     with site.database.write() as session:
         note = load(session, Note, note_id)
-        if body.content is not None:
-            limits.check_text_size(session, body.content)
-            note.content = body.content
-        if body.title is not None:
-            note.title = body.title or None
-        if body.note_type is not None:
-            note.kind = body.note_type
-        if body.model_dump(exclude_none=True):
-            note.updated = time.time()
+        limits.check_text_size(session, body.content)
+        values = body.model_dump(exclude_none=True)
+        if "title" in values:
+            values["title"] = values["title"] or None
+        if "note_type" in values:
+            values["kind"] = values.pop("note_type")
+        note.change(**values)
         if parts is not None:
             _index_note(session, site, note, parts)
         elif body.title is not None:

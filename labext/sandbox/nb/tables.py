@@ -56,6 +56,13 @@ class Entity(Base):
         id = new_identifier(self.id_prefix or self.noun.replace(" ", "_"))
         super().__init__(**{"id": id, "created": now, "updated": now} | values)
 
+    def change(self, **values: Any) -> None:
+        """Set columns and, if there are any, the time of the last change."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        if values:
+            self.updated = time.time()
+
 
 _ID_LETTERS = string.ascii_lowercase + string.digits
 _ID_LENGTH = 20

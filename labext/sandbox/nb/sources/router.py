@@ -132,12 +132,8 @@ def put_source(site: SiteDep, source_id: Identifier, body: SourceUpdate) -> dict
     with site.database.write() as session:
         source = load(session, Source, source_id)
         if body.title is not None and body.title != source.title:
-            source.title = body.title
-            full_text.update_title(session, source.id, source.title)
-        if body.topic is not None:
-            source.topic = body.topic
-        if body.model_dump(exclude_none=True):
-            source.updated = time.time()
+            full_text.update_title(session, source.id, body.title)
+        source.change(**body.model_dump(exclude_none=True))
     return service.source_with_text(site, source_id)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -218,10 +217,7 @@ def put_transformation(
         values["by_default"] = values.pop("apply_default")
     with site.database.write() as session:
         transformation = load(session, Transformation, transformation_id)
-        for name, value in values.items():
-            setattr(transformation, name, value)
-        if values:
-            transformation.updated = time.time()
+        transformation.change(**values)
         with session.no_autoflush:
             _check_transformation(session, transformation)
     return transformation
