@@ -41,25 +41,25 @@ class Sound:
         return len(self.samples) / self.rate
 
 
-def resample(sound: Sound, rate: int = RATE) -> Samples:
-    """Return the samples at a rate, low-pass filtered for the lower of the two rates.
+def resample(sound: Sound) -> Samples:
+    """Return the samples at `RATE`, low-pass filtered for the lower of the two rates.
 
     Uses the Fourier transform, which treats the signal as periodic: silence is appended so that the
     end does not leak into the beginning.
     """
     import numpy as np
 
-    if sound.rate == rate or not len(sound.samples):
+    if sound.rate == RATE or not len(sound.samples):
         return sound.samples
-    step = sound.rate // math.gcd(sound.rate, rate)
+    step = sound.rate // math.gcd(sound.rate, RATE)
     count = len(sound.samples)
     length = -(-(count + int(sound.rate * _MARGIN_SECONDS)) // step) * step
-    output_length = length * rate // sound.rate
+    output_length = length * RATE // sound.rate
     padded = np.zeros(length, np.float32)
     padded[:count] = sound.samples
     spectrum = np.fft.rfft(padded)[: output_length // 2 + 1]
     resampled = np.fft.irfft(spectrum, output_length) * (output_length / length)
-    return resampled[: -(-count * rate // sound.rate)].astype(np.float32)
+    return resampled[: -(-count * RATE // sound.rate)].astype(np.float32)
 
 
 def trim_silence(samples: Samples) -> Samples:

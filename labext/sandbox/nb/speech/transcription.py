@@ -18,7 +18,7 @@ from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.speech.audio import Sound, open_mp3, resample
+from labext.sandbox.nb.speech.audio import open_mp3
 from labext.sandbox.nb.tables import Model
 
 OnStage = Callable[[str], None]
@@ -31,6 +31,7 @@ BUILT_IN_MODEL = "pocketsphinx"
 
 _BLOCK_SECONDS = 10
 _CHUNK_SIZE = 64 * 1024
+_TAPS = 63
 _COMPRESSION = 0.7
 
 
@@ -78,18 +79,28 @@ def _import_package(name: str) -> Any:
 
 def _read_blocks(sound: Any) -> Iterator[bytes]:
     """Yield a file's samples as mono at `RATE`."""
-    import numpy as np
-
     package = _import_package("soundfile")
     size = sound.samplerate * _BLOCK_SECONDS
     try:
         for block in sound.blocks(blocksize=size, dtype="float32", always_2d=True):
-            mono = resample(Sound(np.nan_to_num(block).mean(axis=1), sound.samplerate), RATE)
-            yield (mono.clip(-1, 1) * 32767).astype("<i2").tobytes()
+            yield _resample(block.mean(axis=1), sound.samplerate)
     except package.LibsndfileError:
         raise UnreadableError(
             "Its audio is damaged. Record it again, or convert it to another format."
         ) from None
+
+
+def _resample(mono: Any, rate: int) -> Any:
+    import numpy as np
+
+    if rate > RATE:  # low-pass filter against aliasing
+        place = np.arange(_TAPS) - _TAPS // 2
+        kernel = np.sinc(place * RATE / rate) * np.hamming(_TAPS)
+        mono = np.convolve(mono, kernel / kernel.sum(), mode="same")
+    if rate != RATE:
+        positions = np.arange(0, len(mono), rate / RATE)
+        mono = np.interp(positions, np.arange(len(mono)), mono)
+    return (np.nan_to_num(mono).clip(-1, 1) * 32767).astype("<i2").tobytes()
 
 
 def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
