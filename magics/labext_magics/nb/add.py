@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +31,7 @@ if TYPE_CHECKING:
 def add_text(
     call: Call, target: NotebookInUse, content: str, title: str | None, arguments: dict[str, Any]
 ) -> Record:
-    """Add a text unless the notebook already has a source with this title and text.
-
-    Raises:
-        ConflictError: the notebook has a source with this title and another text.
-    """
+    """Add a text unless the notebook already has a source with this title and text."""
     candidates = [
         source
         for source in call.nb.sources.iter(target.id)
@@ -229,7 +224,7 @@ def add(
     target = scope.notebook_of(call, notebook)
     arguments = {"topic": topic, "process_async": bool(text) or not sync}
     rejection: InputError | None = None
-    with _interruptible(target.name):
+    try:
         if text:
             records = [add_text(call, target, text, title, arguments)]
         else:
@@ -243,6 +238,12 @@ def add(
             for library in libraries:
                 records += add_library(call, target, library, arguments)
                 rejection = rejection or library.error()
+    except KeyboardInterrupt:
+        raise WatchInterrupted(
+            f"Adding to {target.name} was interrupted; sources already sent may still be "
+            "processed.",
+            "`%nb sources` lists the sources; run the line again to add the others.",
+        ) from None
     if rejection is not None and not records:
         raise rejection
     _report_missing_model(call, records)
@@ -276,18 +277,6 @@ def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
             embed = "embeddings rebuild --mode all"
         message += f" Then run `%nb {embed}`."
     output.print_message(message)
-
-
-@contextmanager
-def _interruptible(notebook: str) -> Iterator[None]:
-    """Convert an interrupt during the upload to an error."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise WatchInterrupted(
-            f"Adding to {notebook} was interrupted; sources already sent may still be processed.",
-            "`%nb sources` lists the sources; run the line again to add the others.",
-        ) from None
 
 
 def _source_rows(call: Call, records: Sequence[Record], *, wait: bool) -> pd.DataFrame:
@@ -353,8 +342,7 @@ def _expand_path(typed: str) -> list[Path]:
 
 def _is_prose(typed: str) -> bool:
     """Return True if the argument is a sentence rather than a path."""
-    has_several_words = len(typed.split()) > 3
-    return has_several_words and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
+    return len(typed.split()) > 3 and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
 
 
 def _check_arguments(text: str, items: Sequence[Path | str], title: str | None) -> None:

@@ -29,9 +29,6 @@ def chat(
     call: Call,
     *,
     message: str | None,
-    session: str | None,
-    new: bool,
-    title: str | None,
     notebook: str | None,
     sources: list[str],
     notes: list[str],
@@ -39,6 +36,7 @@ def chat(
     no_notes: bool,
     model_override: str | None,
     no_wait: bool,
+    **chat_options: Any,
 ) -> Any:
     """Send a message, render the reply and return it.
 
@@ -58,9 +56,7 @@ def chat(
         processing.wait_for_text(call, target, source_ids or None, wait=not no_wait)
     client = call.nb.chat
     find = partial(client.find, notebook=target.id)
-    session_id = _continue_chat(
-        call, target.id, text, client, find, session=session, new=new, title=title
-    )
+    session_id = _continue_chat(call, target.id, text, client, find, **chat_options)
     with scope.interrupted_as_error(
         f"`%nb sessions show {session_id}` shows whether the message was stored; if not, run this "
         "again."
@@ -101,15 +97,8 @@ def _continue_chat(
 ) -> str:
     """Return the ID of the chat to continue, and make it the current chat of its subject.
 
-    Args:
-        call: the context of the command.
-        subject: the ID of the notebook or source.
-        message: the message, from which the title of a new chat is derived.
-        client: the client's chats about notebooks or about sources.
-        find: function that returns the ID of a chat about the subject by its title or ID.
-        session: the title or ID of a chat to continue.
-        new: True to start a new chat.
-        title: the title of a new chat.
+    The subject is the ID of a notebook or a source; `client` has its chats. Without a title, a new
+    chat is named after the message.
     """
     if session is not None and (new or title is not None):
         raise InputError(
@@ -129,9 +118,9 @@ def _continue_chat(
 def unique_title(message: str, existing: Sequence[str]) -> str:
     """Return an unused chat title derived from a message."""
     first = " ".join(message.split())
-    base = (
-        first if len(first) <= _MAX_TITLE_LENGTH else f"{first[: _MAX_TITLE_LENGTH - 1].rstrip()}…"
-    )
+    base = first
+    if len(first) > _MAX_TITLE_LENGTH:
+        base = f"{first[: _MAX_TITLE_LENGTH - 1].rstrip()}…"
     titles = (base if n == 1 else f"{base} ({n})" for n in range(1, len(existing) + 2))
     return next(title for title in titles if title not in existing)
 
@@ -141,20 +130,23 @@ def session_label(record: Record) -> str:
     return f"the chat {messages.quote_value(str(record['title'] or record['id']))}"
 
 
+_MESSAGE = Parameter(
+    "MESSAGE", value_types.prose("MESSAGE"), "the message, if not in the cell body"
+)
+_SESSION = Parameter("session", value_types.CHAT, "continue this chat")
+_NEW = Parameter("new", None, "start a new chat")
+_TITLE = Parameter("title", value_types.text_type("TITLE"), "start a new chat with this title")
+
 SHORTCUTS = (
     Command(
         "chat",
         "Chat about the notebook in use; the conversation continues from cell to cell.",
         chat,
+        [_MESSAGE],
         [
-            Parameter(
-                "MESSAGE", value_types.prose("MESSAGE"), "the message, if not in the cell body"
-            )
-        ],
-        [
-            Parameter("session", value_types.CHAT, "continue this chat"),
-            Parameter("new", None, "start a new chat"),
-            Parameter("title", value_types.text_type("TITLE"), "start a new chat with this title"),
+            _SESSION,
+            _NEW,
+            _TITLE,
             options.INTO_NOTEBOOK,
             options.SOURCES,
             options.NOTES,
@@ -230,7 +222,7 @@ def session_context(
     call: Call, *, session: str | None, notebook: str | None, no_sources: bool, no_notes: bool
 ) -> pd.DataFrame:
     """Return the sources and notes sent with a message, and print the number of tokens."""
-    from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.conversion import parse_columns, records_to_frame
     from labext.frames.views import ROWS
 
     if session is not None and notebook is not None:
@@ -251,9 +243,7 @@ def session_context(
         for kind in ("sources", "notes")
         for item in built[kind] or ()
     ]
-    return ROWS.show(
-        records_to_frame(rows, [Column(name, "text") for name in ("kind", "title", "id")])
-    )
+    return ROWS.show(records_to_frame(rows, parse_columns("kind title id")))
 
 
 def _session_row(record: Record) -> pd.DataFrame:
@@ -313,11 +303,9 @@ def chat_about_source(
     *,
     source: str,
     message: str | None,
-    session: str | None,
-    new: bool,
-    title: str | None,
     model_override: str | None,
     no_wait: bool,
+    **chat_options: Any,
 ) -> Any:
     """Send a message about one source, render the reply and return it.
 
@@ -331,9 +319,7 @@ def chat_about_source(
     processing.wait_for_text(call, None, [source_id], wait=not no_wait)
     client = call.nb.source_chats
     find = partial(client.find, source_id)
-    session_id = _continue_chat(
-        call, source_id, text, client, find, session=session, new=new, title=title
-    )
+    session_id = _continue_chat(call, source_id, text, client, find, **chat_options)
     show = f"`%nb source-chats show {session_id} --source {quote(source)}`"
     with scope.interrupted_as_error(
         f"{show} shows whether the message was stored; if not, run this again."
@@ -360,12 +346,14 @@ def edit_source_chat(
     call: Call, *, session: str, source: str, title: str | None, model_override: str | None
 ) -> pd.DataFrame:
     """Change the title or model of a chat about a source."""
+    from labext.nb.views import source_chat_frame
+
     scope.require_changes({"title": title, "model": model_override}, "%nb source-chats edit")
     source_id = scope.resolve_id(call, "source", source)
     model_id = scope.resolve_model(call, model_override)
     record = call.nb.source_chats.update(source_id, session, title, model_id)
     output.print_message(f"Changed {session_label(record)}.")
-    return _source_chat_row(record)
+    return source_chat_frame([record])
 
 
 def delete_source_chats(
@@ -384,12 +372,6 @@ def delete_source_chats(
     output.delete_each(labels, delete, yes=yes, preview=preview)
 
 
-def _source_chat_row(record: Record) -> pd.DataFrame:
-    from labext.nb.views import source_chat_frame
-
-    return source_chat_frame([record])
-
-
 _CHAT = value_types.text_type("SESSION", "source_chats")
 _ABOUT = Parameter("source", value_types.SOURCE, "the source of the chat", required=True)
 _ONE = replace(options.ONE_CHAT, kind=_CHAT)
@@ -400,20 +382,8 @@ SOURCE_CHAT_COMMANDS = (
         "sources chat",
         "Chat about one source; the conversation continues from cell to cell.",
         chat_about_source,
-        [
-            options.ONE_SOURCE,
-            Parameter(
-                "MESSAGE", value_types.prose("MESSAGE"), "the message, if not in the cell body"
-            ),
-        ],
-        [
-            Parameter("session", _CHAT, "continue this chat"),
-            Parameter("new", None, "start a new chat"),
-            Parameter("title", value_types.text_type("TITLE"), "start a new chat with this title"),
-            options.MODEL,
-            processing.NO_WAIT,
-            OUT,
-        ],
+        [options.ONE_SOURCE, _MESSAGE],
+        [replace(_SESSION, kind=_CHAT), _NEW, _TITLE, options.MODEL, processing.NO_WAIT, OUT],
         body="the message.",
         details="`%nb source-chats` lists the chats about a source.",
         examples=['%nb sources chat "Bench notes" "Which strain?"'],

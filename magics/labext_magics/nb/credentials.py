@@ -67,9 +67,7 @@ class Key:
 def key_for(provider: str, *, required: bool = False) -> Key:
     """Return the key of a provider from the environment, or prompt the user for it.
 
-    Args:
-        provider: the service's name of the provider.
-        required: True to require a key even if the provider needs none.
+    With `required`, a key is required even if the provider needs none.
 
     Raises:
         SetupError: input is not possible, or the input was empty.
@@ -146,7 +144,7 @@ def register_models(
             "Select models with `--model NAME=TYPE`, or add all models with `--all`.",
         )
     record = call.nb.credentials.get(credential)
-    requested = dict(_model_names(models))
+    requested = _model_types(models)
     unknown: list[str] = []
     if all_models:
         offered = discover_models(call, credential=credential)
@@ -215,7 +213,8 @@ def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-def _model_names(models: list[dict[str, str]]) -> Sequence[tuple[str, str]]:
+def _model_types(models: list[dict[str, str]]) -> dict[str, str]:
+    """Return the types of models by name."""
     pairs = merge_pairs(models)
     types = value_types.MODEL_TYPE.choices
     for name, model_type in pairs.items():
@@ -225,7 +224,7 @@ def _model_names(models: list[dict[str, str]]) -> Sequence[tuple[str, str]]:
                 f"`{name}={model_type}` has an unknown model type{suggestion}.",
                 f"The types are {', '.join(types[:-1])} and {types[-1]}.",
             )
-    return list(pairs.items())
+    return pairs
 
 
 def _report_registered(created: int, existing: int) -> str:
@@ -233,32 +232,6 @@ def _report_registered(created: int, existing: int) -> str:
     if not existing:
         return f"{new}."
     return f"{new}; kept {existing:,} existing {'one' if existing == 1 else 'ones'}."
-
-
-MODEL_COMMANDS = (
-    Command(
-        "credentials discover",
-        "List the models available through a credential.",
-        discover_models,
-        [ONE_CREDENTIAL],
-        [OUT],
-    ),
-    Command(
-        "credentials register",
-        "Add models available through a credential.",
-        register_models,
-        [ONE_CREDENTIAL],
-        [
-            Parameter("model", value_types.NAME_TYPE, "a model to add", many=True, dest="models"),
-            Parameter(
-                "all", None, "add all models; those of unknown type are tested", dest="all_models"
-            ),
-            OUT,
-        ],
-        details="Existing models are kept. The types are llm, embedding, stt and tts.",
-        examples=["%nb credentials register lab --model gpt-4o-mini=llm --model whisper-1=stt"],
-    ),
-)
 
 
 def new_credential(
@@ -369,7 +342,7 @@ def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
             "name.",
         )
     output.print_message(
-        f"The credential {record['name']} of {record['provider']} already exists and was kept; "
+        f"{messages.capitalize_first(credential_label(record))} already exists and was kept; "
         f"`%nb credentials edit {name} --new-key` changes its key."
     )
     return credential_row(record)
@@ -388,50 +361,6 @@ _NO_KEY = Parameter("no-key", None, "store no key")
 _DETAILS = (
     "The key is read from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or entered at a prompt; "
     "it is never typed on a line."
-)
-
-EDIT_COMMANDS = (
-    Command(
-        "credentials new",
-        "Store a provider's key or a server's address.",
-        new_credential,
-        [models.ONE_PROVIDER],
-        [
-            Parameter(
-                "name", value_types.text_type("NAME"), "the name of the credential", required=True
-            ),
-            _BASE_URL,
-            _OPTION,
-            _NO_KEY,
-            OUT,
-        ],
-        guarded=True,
-        details=f"{_DETAILS} An existing credential with the same provider and name is kept.",
-        examples=[
-            "%nb credentials new openai --name lab",
-            "%nb credentials new anthropic --name claude",
-            "%nb credentials new ollama --name bench --option num_ctx=16384",
-        ],
-    ),
-    Command(
-        "credentials edit",
-        "Change a credential's name, address or key.",
-        edit_credential,
-        [ONE_CREDENTIAL],
-        [
-            Parameter("name", value_types.text_type("NAME"), "the new name"),
-            _BASE_URL,
-            Parameter("no-base-url", None, "use the provider's default address"),
-            _OPTION,
-            Parameter("new-key", None, "replace the key"),
-            replace(_NO_KEY, help="remove the key"),
-            OUT,
-        ],
-        guarded=True,
-        details=f"{_DETAILS} Changing the server's address requires `--new-key` or `--no-key`, "
-        "so that a stored key is not sent to another server.",
-        examples=["%nb credentials edit lab --base-url https://proxy.example/v1 --new-key"],
-    ),
 )
 
 
@@ -498,7 +427,7 @@ def status(call: Call) -> pd.DataFrame:
 def _describe_credential(record: Record) -> str:
     count = record["model_count"]
     suffix = f" with {messages.pluralize(int(count), 'model')}" if count else ""
-    return f"the credential {record['name']} of {record['provider']}{suffix}"
+    return f"{credential_label(record)}{suffix}"
 
 
 COMMANDS = (
@@ -514,7 +443,47 @@ COMMANDS = (
     Command(
         "credentials show", "Show a credential, without its key.", show, [ONE_CREDENTIAL], [OUT]
     ),
-    *EDIT_COMMANDS,
+    Command(
+        "credentials new",
+        "Store a provider's key or a server's address.",
+        new_credential,
+        [models.ONE_PROVIDER],
+        [
+            Parameter(
+                "name", value_types.text_type("NAME"), "the name of the credential", required=True
+            ),
+            _BASE_URL,
+            _OPTION,
+            _NO_KEY,
+            OUT,
+        ],
+        guarded=True,
+        details=f"{_DETAILS} An existing credential with the same provider and name is kept.",
+        examples=[
+            "%nb credentials new openai --name lab",
+            "%nb credentials new anthropic --name claude",
+            "%nb credentials new ollama --name bench --option num_ctx=16384",
+        ],
+    ),
+    Command(
+        "credentials edit",
+        "Change a credential's name, address or key.",
+        edit_credential,
+        [ONE_CREDENTIAL],
+        [
+            Parameter("name", value_types.text_type("NAME"), "the new name"),
+            _BASE_URL,
+            Parameter("no-base-url", None, "use the provider's default address"),
+            _OPTION,
+            Parameter("new-key", None, "replace the key"),
+            replace(_NO_KEY, help="remove the key"),
+            OUT,
+        ],
+        guarded=True,
+        details=f"{_DETAILS} Changing the server's address requires `--new-key` or `--no-key`, "
+        "so that a stored key is not sent to another server.",
+        examples=["%nb credentials edit lab --base-url https://proxy.example/v1 --new-key"],
+    ),
     Command(
         "credentials delete",
         "Delete credentials and their models.",
@@ -523,7 +492,28 @@ COMMANDS = (
         [YES, PREVIEW],
     ),
     Command("credentials test", "Test a credential's server and key.", test, [ONE_CREDENTIAL]),
-    *MODEL_COMMANDS,
+    Command(
+        "credentials discover",
+        "List the models available through a credential.",
+        discover_models,
+        [ONE_CREDENTIAL],
+        [OUT],
+    ),
+    Command(
+        "credentials register",
+        "Add models available through a credential.",
+        register_models,
+        [ONE_CREDENTIAL],
+        [
+            Parameter("model", value_types.NAME_TYPE, "a model to add", many=True, dest="models"),
+            Parameter(
+                "all", None, "add all models; those of unknown type are tested", dest="all_models"
+            ),
+            OUT,
+        ],
+        details="Existing models are kept. The types are llm, embedding, stt and tts.",
+        examples=["%nb credentials register lab --model gpt-4o-mini=llm --model whisper-1=stt"],
+    ),
     Command(
         "credentials status",
         "Show which providers are configured, and the source of their keys.",

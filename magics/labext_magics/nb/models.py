@@ -25,15 +25,9 @@ if TYPE_CHECKING:
 
 
 def run_test(label: str, test: Callable[[], Record], fallback: Callable[[], str]) -> None:
-    """Run a test, and print the response time.
+    """Run a test, and print the response time; raise ServiceError if it failed.
 
-    Args:
-        label: the tested object, such as `the model gpt-4o of openai`.
-        test: function that lets the service run the test.
-        fallback: function that returns the next step if the service does not suggest one.
-
-    Raises:
-        ServiceError: the test failed.
+    `fallback` returns the next step if the service does not suggest one.
     """
     from labext.nb.error_messages import split_message
 
@@ -180,7 +174,7 @@ def _model_id(model: Record | None) -> str | None:
 
 
 def _slots_frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
-    from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.conversion import parse_columns, records_to_frame
     from labext.frames.views import ROWS
     from labext.nb.records import SLOTS
 
@@ -193,32 +187,8 @@ def _slots_frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
         }
         for slot, model in slots.items()
     ]
-    texts = [Column(name, "text") for name in ("slot", "model")]
-    words = [Column(name, "category") for name in ("type", "provider")]
-    return ROWS.show(records_to_frame(rows, [*texts, *words]))
-
-
-SLOT_COMMANDS = (
-    Command(
-        "models defaults",
-        "Show or set the default models.",
-        defaults,
-        options=[
-            Parameter("set", value_types.SLOT_MODEL, "set the default model of a slot", many=True),
-            Parameter("clear", value_types.SLOT, "clear a slot", many=True),
-            OUT,
-        ],
-        details="The slots are chat, transformation, podcast and summary, for models of type "
-        "llm, and embedding, speech-to-text and text-to-speech.",
-        examples=["%nb models defaults --set chat=extractive"],
-    ),
-    Command(
-        "models auto-assign",
-        "Fill empty default slots, following the service's provider ranking.",
-        auto_assign,
-        options=[OUT],
-    ),
-)
+    columns = parse_columns("slot model type:category provider:category")
+    return ROWS.show(records_to_frame(rows, columns))
 
 
 def find_provider(call: Call, typed: str) -> str:
@@ -263,17 +233,13 @@ def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
 
 def count(call: Call, *, provider: str) -> pd.DataFrame:
     """Return the number of a provider's models by type."""
-    from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.conversion import parse_columns, records_to_frame
     from labext.frames.views import ROWS
 
     summary = call.nb.models.count(find_provider(call, provider))
     rows = [{"type": kind, "models": number} for kind, number in (summary["counts"] or {}).items()]
-    return ROWS.show(
-        records_to_frame(
-            [*rows, {"type": "all", "models": summary["total"]}],
-            [Column("type", "text"), Column("models", "integer")],
-        )
-    )
+    rows.append({"type": "all", "models": summary["total"]})
+    return ROWS.show(records_to_frame(rows, parse_columns("type models:integer")))
 
 
 def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
@@ -286,30 +252,6 @@ ONE_PROVIDER = Parameter(
     value_types.PROVIDER,
     "a model provider; `%nb models providers` lists them",
     required=True,
-)
-
-PROVIDER_COMMANDS = (
-    Command("models providers", "List the model providers.", providers, options=[OUT]),
-    Command(
-        "models discover",
-        "List the models that a provider offers.",
-        discover,
-        [ONE_PROVIDER],
-        [OUT],
-    ),
-    Command(
-        "models sync",
-        "Add the models that a provider, or every provider, offers.",
-        sync,
-        [Parameter("PROVIDER", value_types.PROVIDER, "only this provider")],
-        [OUT],
-    ),
-    Command(
-        "models count", "Count the models of a provider by type.", count, [ONE_PROVIDER], [OUT]
-    ),
-    Command(
-        "models by-provider", "List the models of a provider.", by_provider, [ONE_PROVIDER], [OUT]
-    ),
 )
 
 
@@ -427,6 +369,44 @@ COMMANDS = (
         [YES, PREVIEW],
     ),
     Command("models test", "Test a model and measure its response time.", test, [_ONE]),
-    *SLOT_COMMANDS,
-    *PROVIDER_COMMANDS,
+    Command(
+        "models defaults",
+        "Show or set the default models.",
+        defaults,
+        options=[
+            Parameter("set", value_types.SLOT_MODEL, "set the default model of a slot", many=True),
+            Parameter("clear", value_types.SLOT, "clear a slot", many=True),
+            OUT,
+        ],
+        details="The slots are chat, transformation, podcast and summary, for models of type "
+        "llm, and embedding, speech-to-text and text-to-speech.",
+        examples=["%nb models defaults --set chat=extractive"],
+    ),
+    Command(
+        "models auto-assign",
+        "Fill empty default slots, following the service's provider ranking.",
+        auto_assign,
+        options=[OUT],
+    ),
+    Command("models providers", "List the model providers.", providers, options=[OUT]),
+    Command(
+        "models discover",
+        "List the models that a provider offers.",
+        discover,
+        [ONE_PROVIDER],
+        [OUT],
+    ),
+    Command(
+        "models sync",
+        "Add the models that a provider, or every provider, offers.",
+        sync,
+        [Parameter("PROVIDER", value_types.PROVIDER, "only this provider")],
+        [OUT],
+    ),
+    Command(
+        "models count", "Count the models of a provider by type.", count, [ONE_PROVIDER], [OUT]
+    ),
+    Command(
+        "models by-provider", "List the models of a provider.", by_provider, [ONE_PROVIDER], [OUT]
+    ),
 )

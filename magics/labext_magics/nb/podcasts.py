@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labext import messages
-from labext.errors import ConflictError, InputError, JobFailedError, LabextError, NotReadyError
+from labext.errors import ConflictError, InputError, JobFailedError, NotReadyError
 from labext.progress import Outcome, Progress
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
@@ -28,11 +28,7 @@ def watch_episode(
 ) -> pd.DataFrame | None:
     """Show the progress of an episode until it ends, and return its row; None in the background.
 
-    Args:
-        call: the context of the command.
-        identifier: the ID of the episode, or the ID of its job while the episode is unknown.
-        name: the episode's name.
-        background: True to return at once and update the progress bar in the background.
+    While the episode is unknown, the identifier is that of its job.
 
     Raises:
         JobFailedError: the generation failed.
@@ -71,9 +67,7 @@ def watch_episode(
         return None
     if last.outcome is Outcome.COMPLETE:
         return episode_row(podcasts.episode(identifier))
-    if name in podcasts.names():
-        raise episode_failed(name, reason)
-    raise _episode_lost(name, reason)
+    raise episode_failed(name, reason, is_kept=name in podcasts.names())
 
 
 def show_existing_episode(call: Call, record: Record) -> None:
@@ -91,25 +85,15 @@ def watch_id(record: Record) -> str:
     return str(record["episode_id"] or record["job_id"])
 
 
-def episode_failed(name: str, reason: str | None) -> JobFailedError:
-    """Return the error for a failed episode."""
-    return JobFailedError(
-        _reason_text(name, reason),
-        f"Fix the cause, then `%nb episodes retry {quote(name)}` generates it again.",
-    )
-
-
-def _episode_lost(name: str, reason: str | None) -> JobFailedError:
-    """Return the error for a failed or deleted episode that can't be retried."""
-    return JobFailedError(
-        _reason_text(name, reason),
-        "The service has not kept the episode: fix the cause, then run `%nb podcast` again.",
-    )
-
-
-def _reason_text(name: str, reason: str | None) -> str:
+def episode_failed(name: str, reason: str | None, *, is_kept: bool = True) -> JobFailedError:
+    """Return the error for a failed episode, which can be retried if the service has kept it."""
     suffix = f": {reason.rstrip('.')}" if reason else ""
-    return f"The episode {name} failed{suffix}."
+    next_step = (
+        f"Fix the cause, then `%nb episodes retry {quote(name)}` generates it again."
+        if is_kept
+        else "The service has not kept the episode: fix the cause, then run `%nb podcast` again."
+    )
+    return JobFailedError(f"The episode {name} failed{suffix}.", next_step)
 
 
 def episode_row(record: Record) -> pd.DataFrame:
@@ -223,37 +207,6 @@ def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFr
     return episode_row(record)
 
 
-PODCAST_SHORTCUTS = (
-    Command(
-        "podcast",
-        "Generate a podcast episode about the notebook in use, and watch the progress.",
-        podcast,
-        options=[
-            Parameter("name", value_types.text_type("NAME"), "the episode's name", required=True),
-            Parameter(
-                "profile",
-                value_types.EPISODE_PROFILE,
-                "an episode profile, which defines the structure, models and speakers",
-                required=True,
-            ),
-            options.SPEAKERS,
-            Parameter(
-                "notebook", value_types.NOTEBOOK, "use this notebook instead of the one in use"
-            ),
-            Parameter("briefing", value_types.text_type(), "additional instructions"),
-            WAIT,
-            BACKGROUND,
-            OUT,
-        ],
-        details="Writes an outline and a dialogue from the notebook's sources and notes, and "
-        "generates the audio. `%nb profiles` lists the profiles and speakers; by "
-        "default the speakers of the profile are used. An identical episode is kept. "
-        "Interrupting stops only the watch.",
-        examples=['%nb podcast --name "Episode 1" --profile interview --speakers host,guest'],
-    ),
-)
-
-
 def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     """Return one row per episode, of all notebooks or of one notebook."""
     if notebook is None:
@@ -273,8 +226,14 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
 
 def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
     """Return the row of an episode, or one row per line of its transcript."""
+    from labext.frames.views import ROWS
+    from labext.nb.records import LINE, to_frame
+
     record = call.nb.podcasts.episode(episode)
-    return _turns(record) if transcript else episode_row(record)
+    if not transcript:
+        return episode_row(record)
+    turns = (record["transcript"] or {}).get("transcript") or ()
+    return ROWS.show(to_frame(LINE, [{name: turn.get(name) for name in LINE} for turn in turns]))
 
 
 def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
@@ -323,23 +282,18 @@ def play(call: Call, *, episode: str, embed: bool) -> None:
 
     podcasts = call.nb.podcasts
     record = podcasts.episode(episode)
-    if record["job_status"] != "completed":
-        raise _no_audio_error(record)
-    labext_widgets.show_player(record, lambda: podcasts.sound(record["id"]), embed=embed)
-    if front_end() is FrontEnd.TERMINAL:
-        line = f"%nb episodes download {quote(_name(record))}"
-        output.print_message(f"To listen, run `{line}`: it saves the audio as an MP3 file.")
-
-
-def _no_audio_error(record: Record) -> LabextError:
-    """Return the error for an unfinished or failed episode, which has no audio."""
     name = _name(record)
     if record["job_status"] == "failed":
-        return episode_failed(name, record["error_message"])
-    return NotReadyError(
-        f"The episode {name} is not complete yet ({record['job_status']}).",
-        f"`%nb episodes wait {quote(name)}` shows the progress.",
-    )
+        raise episode_failed(name, record["error_message"])
+    if record["job_status"] != "completed":
+        raise NotReadyError(
+            f"The episode {name} is not complete yet ({record['job_status']}).",
+            f"`%nb episodes wait {quote(name)}` shows the progress.",
+        )
+    labext_widgets.show_player(record, lambda: podcasts.sound(record["id"]), embed=embed)
+    if front_end() is FrontEnd.TERMINAL:
+        line = f"%nb episodes download {quote(name)}"
+        output.print_message(f"To listen, run `{line}`: it saves the audio as an MP3 file.")
 
 
 def _check_failed(record: Record) -> None:
@@ -361,14 +315,6 @@ def _check_failed(record: Record) -> None:
     )
 
 
-def _turns(record: Record) -> pd.DataFrame:
-    from labext.frames.views import ROWS
-    from labext.nb.records import LINE, to_frame
-
-    turns = (record["transcript"] or {}).get("transcript") or ()
-    return ROWS.show(to_frame(LINE, [{name: turn.get(name) for name in LINE} for turn in turns]))
-
-
 def _name(record: Record) -> str:
     return str(record["name"] or record["id"])
 
@@ -384,6 +330,33 @@ def _describe_episode(record: Record) -> str:
 
 
 SHORTCUTS = (
+    Command(
+        "podcast",
+        "Generate a podcast episode about the notebook in use, and watch the progress.",
+        podcast,
+        options=[
+            Parameter("name", value_types.text_type("NAME"), "the episode's name", required=True),
+            Parameter(
+                "profile",
+                value_types.EPISODE_PROFILE,
+                "an episode profile, which defines the structure, models and speakers",
+                required=True,
+            ),
+            options.SPEAKERS,
+            Parameter(
+                "notebook", value_types.NOTEBOOK, "use this notebook instead of the one in use"
+            ),
+            Parameter("briefing", value_types.text_type(), "additional instructions"),
+            WAIT,
+            BACKGROUND,
+            OUT,
+        ],
+        details="Writes an outline and a dialogue from the notebook's sources and notes, and "
+        "generates the audio. `%nb profiles` lists the profiles and speakers; by "
+        "default the speakers of the profile are used. An identical episode is kept. "
+        "Interrupting stops only the watch.",
+        examples=['%nb podcast --name "Episode 1" --profile interview --speakers host,guest'],
+    ),
     Command(
         "play",
         "Play an episode with its transcript.",

@@ -291,36 +291,6 @@ _OWNER = (
 )
 _BODY = "the speakers of a speaker profile, one per line: `- {name: Ada, voice_id: en-us}`."
 
-EDIT_COMMANDS = (
-    Command(
-        "profiles new",
-        "Create an episode profile or a speaker profile.",
-        new_profile,
-        [Parameter("NAME", value_types.text_type("NAME"), "the profile's name", required=True)],
-        [*_FIELDS, OUT],
-        body=_BODY,
-        details=f"{_OWNER} By default, the models of the default slots are used. An identical "
-        "profile is kept.",
-        examples=["%nb profiles new short --speakers host,guest --segments 2"],
-    ),
-    Command(
-        "profiles edit",
-        "Change a profile.",
-        edit_profile,
-        [options.ONE_PROFILE],
-        [
-            Parameter("name", value_types.text_type("NAME"), "the new name"),
-            *_FIELDS,
-            Parameter("no-models", None, "use the models of the default slots"),
-            Parameter("no-language", None, "remove the language"),
-            OUT,
-        ],
-        body=_BODY,
-        details=_OWNER,
-        examples=["%nb profiles edit interview --segments 3"],
-    ),
-)
-
 
 def list_(call: Call, *, kind: KindName | None) -> pd.DataFrame:
     """Return one row per profile, of one kind or both."""
@@ -375,7 +345,33 @@ COMMANDS = (
         "speaker profile defines the speakers and their voices.",
     ),
     Command("profiles show", "Show a profile.", show, [options.ONE_PROFILE], [KIND, OUT]),
-    *EDIT_COMMANDS,
+    Command(
+        "profiles new",
+        "Create an episode profile or a speaker profile.",
+        new_profile,
+        [Parameter("NAME", value_types.text_type("NAME"), "the profile's name", required=True)],
+        [*_FIELDS, OUT],
+        body=_BODY,
+        details=f"{_OWNER} By default, the models of the default slots are used. An identical "
+        "profile is kept.",
+        examples=["%nb profiles new short --speakers host,guest --segments 2"],
+    ),
+    Command(
+        "profiles edit",
+        "Change a profile.",
+        edit_profile,
+        [options.ONE_PROFILE],
+        [
+            Parameter("name", value_types.text_type("NAME"), "the new name"),
+            *_FIELDS,
+            Parameter("no-models", None, "use the models of the default slots"),
+            Parameter("no-language", None, "remove the language"),
+            OUT,
+        ],
+        body=_BODY,
+        details=_OWNER,
+        examples=["%nb profiles edit interview --segments 3"],
+    ),
     Command(
         "profiles duplicate",
         "Copy a profile.",

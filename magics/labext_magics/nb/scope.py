@@ -177,10 +177,7 @@ def order_parameter(order: str | None) -> str | None:
 def require_changes(values: Mapping[str, Any], line: str, more: str = "") -> dict[str, Any]:
     """Return the options that are not None; raise InputError if all options are None.
 
-    Args:
-        values: the values of the options by name.
-        line: the beginning of the line.
-        more: the end of the error's sentence, such as another way to make a change.
+    `more` is the end of the error's sentence, such as another way to make a change.
     """
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
@@ -190,24 +187,16 @@ def require_changes(values: Mapping[str, Any], line: str, more: str = "") -> dic
 
 
 def text_of(call: Call, typed: str | None, noun: str, line: str, option: str = "") -> str:
-    """Return the text from the line or the cell body.
+    """Return the text from the line or the cell body; raise InputError unless one of them has it.
 
-    Args:
-        call: the call of the command.
-        typed: the text on the line.
-        noun: what the text is.
-        line: the line without the text.
-        option: the option for the text, if it is not an argument.
-
-    Raises:
-        InputError: the text is missing, or is both on the line and in the cell body.
+    `option` is the option for the text, if it is not an argument.
     """
     body = call.text
-    if bool(body) == bool(typed):
-        if body:
-            raise InputError(
-                f"The {noun} is given both on the line and in the cell body.", "Keep one of them."
-            )
+    if body and typed:
+        raise InputError(
+            f"The {noun} is given both on the line and in the cell body.", "Keep one of them."
+        )
+    if not (body or typed):
         raise InputError(
             f"The {noun} has no text.",
             f'Write it in quotes, `{f"{line} {option}".rstrip()} "…"`, or below `%{line}` in the '

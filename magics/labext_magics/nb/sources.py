@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
 from labext_magics.core import output, value_types
@@ -20,22 +20,12 @@ if TYPE_CHECKING:
 
 
 def list_(
-    call: Call,
-    *,
-    notebook: str | None,
-    all_notebooks: bool,
-    limit: int | None,
-    offset: int | None,
-    order_by: str | None,
+    call: Call, *, notebook: str | None, all_notebooks: bool, order_by: str | None, **page: Any
 ) -> pd.DataFrame:
     """Return one row per source of the notebook in use, another notebook or all notebooks."""
     target = scope.notebook_or_all(call, notebook, all_notebooks)
-    return call.nb.sources.list(
-        None if target is None else target.id,
-        limit=limit,
-        offset=offset,
-        order_by=scope.order_parameter(order_by),
-    )
+    order = scope.order_parameter(order_by)
+    return call.nb.sources.list(None if target is None else target.id, order_by=order, **page)
 
 
 def show(call: Call, *, source: str, text: bool) -> pd.DataFrame | SourceText:

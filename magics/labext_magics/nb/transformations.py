@@ -55,11 +55,7 @@ class AiNotes:
 
 
 def _existing_ai_note(notes: Sequence[Record], title: str, target: NotebookInUse) -> Record | None:
-    """Return the note with a title, or None.
-
-    Raises:
-        ConflictError: the note was written by a human, or several notes have the title.
-    """
+    """Return the note with a title, or None; raise ConflictError if it is not a single AI note."""
     matches = [note for note in notes if note["title"] == title]
     if len(matches) > 1 or any(note["note_type"] != "ai" for note in matches):
         subject = f"{len(matches)} notes" if len(matches) > 1 else "a note written by a human"
@@ -68,9 +64,6 @@ def _existing_ai_note(notes: Sequence[Record], title: str, target: NotebookInUse
             "Use another title.",
         )
     return matches[0] if matches else None
-
-
-_FAILED = ("failed", "canceled")
 
 
 def transform(
@@ -169,7 +162,7 @@ def _title_and_text(record: Record) -> tuple[str, str]:
         return label, str(text)
     if not is_source or record["status"] == "completed":
         raise InputError(f"{label} has no text.", "Omit it.")
-    if record["status"] in _FAILED:
+    if record["status"] in ("failed", "canceled"):
         raise InputError(
             f"{label} has no text because its processing failed.",
             f"`%nb sources show {quote(label)}` shows the reason.",
@@ -200,7 +193,7 @@ def _show_partial_results(results: GeneratedTexts) -> Iterator[None]:
         raise
 
 
-TRANSFORM_SHORTCUTS = (
+SHORTCUTS = (
     Command(
         "transform",
         "Transform sources, notes or a text with a model.",
@@ -253,21 +246,6 @@ def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedTex
     return GeneratedText(current, "Default prompt") if current.strip() else None
 
 
-PROMPT_COMMANDS = (
-    Command(
-        "transformations prompt",
-        "Show or set the text that precedes the prompts of all transformations.",
-        default_prompt,
-        options=[
-            Parameter("set", value_types.text_type(), "the new text", dest="text"),
-            Parameter("clear", None, "remove the text"),
-            OUT,
-        ],
-        body="the new text.",
-    ),
-)
-
-
 def list_(call: Call) -> pd.DataFrame:
     """Return one row per transformation."""
     return _with_model_names(call, call.nb.transformations.list())
@@ -315,33 +293,16 @@ def new(
     return _row(call, record)
 
 
-def edit(
-    call: Call,
-    *,
-    transformation: str,
-    name: str | None,
-    prompt: str | None,
-    title: str | None,
-    description: str | None,
-    apply_default: bool | None,
-    model: str | None,
-    no_model: bool,
-) -> pd.DataFrame:
+def edit(call: Call, *, transformation: str, no_model: bool, **fields: Any) -> pd.DataFrame:
     """Change a transformation; the cell body is the new prompt."""
-    if model is not None and no_model:
+    if fields["model"] is not None and no_model:
         raise InputError("`--model` and `--no-model` exclude each other.", "Keep one of them.")
-    text = prompt
+    if no_model:
+        fields["model"] = ""
     if call.text:
-        text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME", "--prompt")
-    values = {
-        "name": name,
-        "prompt": text,
-        "title": title,
-        "description": description,
-        "apply_default": apply_default,
-        "model": "" if no_model else model,
-    }
-    changes = scope.require_changes(values, "%nb transformations edit")
+        line = "%nb transformations edit NAME"
+        fields["prompt"] = scope.text_of(call, fields["prompt"], "prompt", line, "--prompt")
+    changes = scope.require_changes(fields, "%nb transformations edit")
     record = call.nb.transformations.update(transformation, **changes)
     output.print_message(f"Changed the transformation {record['name']}.")
     return _row(call, record)
@@ -446,5 +407,15 @@ COMMANDS = (
         [options.SOME_TRANSFORMATIONS],
         [YES, PREVIEW],
     ),
-    *PROMPT_COMMANDS,
+    Command(
+        "transformations prompt",
+        "Show or set the text that precedes the prompts of all transformations.",
+        default_prompt,
+        options=[
+            Parameter("set", value_types.text_type(), "the new text", dest="text"),
+            Parameter("clear", None, "remove the text"),
+            OUT,
+        ],
+        body="the new text.",
+    ),
 )
