@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.actions import Action
-from labext.errors import InputError, JobFailedError, NotFoundError
+from labext.errors import InputError, JobFailedError
 from labext.http.pagination import check_count
 from labext.nb import views
 from labext.nb.episode_generation import PHASE_OUTCOMES, parse_command_id, phase_of
@@ -30,15 +30,11 @@ _NO_RESULT = "The service reports it as completed, but there is no result."
 class CommandWatch(Watch):
     """Poll one command.
 
-    Attributes:
-        record: the record of the last poll.
-        result: the result of the command, once found.
-
     Args:
         ask: requests the record of the command, with `status` and `error_message`.
         subject: the name to display.
-        find_result: looks up the result, which may appear shortly after the completion; None if
-            there is no result to wait for.
+        find_result: looks up the result, which may appear shortly after the completion and
+            replaces the record; None if there is no result to wait for.
         stage: describes the progress from a record.
         clock: a monotonic clock.
     """
@@ -58,15 +54,13 @@ class CommandWatch(Watch):
         self._stage = stage
         super().__init__(clock)
         self._completed: float | None = None
-        self.record: Record | None = None
-        self.result: Record | None = None
 
     def _request_snapshot(self) -> Progress:
         self.record = record = self._ask()
         phase = phase_of(record["status"])
         reason = str(record["error_message"] or "")
-        if phase == "Complete" and self._find_result is not None and self.result is None:
-            phase, reason = self._settled()
+        if phase == "Complete" and self._find_result is not None:
+            phase, reason = self._settled(self._find_result())
         outcome = PHASE_OUTCOMES.get(phase)
         return Progress(
             self._subject,
@@ -77,20 +71,16 @@ class CommandWatch(Watch):
             stage=self._stage(record) if outcome is None else "",
         )
 
-    def _settled(self) -> tuple[str, str]:
+    def _settled(self, result: Record | None) -> tuple[str, str]:
         """Return the phase and the reason for a completed command whose result may be late."""
-        assert self._find_result is not None
-        self.result = self._find_result()
-        if self.result is not None:
+        if result is not None:
+            self.record = result
             return "Complete", ""
         now = self._clock()
         if self._completed is None:
             self._completed = now
         timed_out = now - self._completed >= RESULT_GRACE_SECONDS
         return ("Failed", _NO_RESULT) if timed_out else ("Running", "")
-
-    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:  # noqa: ARG002
-        raise error
 
     def _failure_error(self, snapshot: Progress) -> JobFailedError:
         return command_error(snapshot)
@@ -206,10 +196,7 @@ class Commands(Resource):
             JobFailedError: it failed, or was canceled.
             NotReadyError: it has not completed in time; it continues.
         """
-        watch = self._watcher(job, None)
-        watch.wait(timeout)
-        assert watch.record is not None
-        return watch.record
+        return self._watcher(job, None).wait(timeout)
 
     def _watcher(self, job: str, subject: str | None) -> CommandWatch:
         identifier = _command_id(job)

@@ -150,11 +150,7 @@ def build_snapshot(
 ) -> Progress:
     """Return a progress snapshot of an episode.
 
-    Args:
-        name: the name to display.
-        status: the status that the service reports.
-        record: the job or the episode that has the stage, progress and error.
-        episode: the episode, if it is known.
+    The record, of the job or the episode, has the stage, progress and error.
     """
     phase = phase_of(status)
     reason = str(record["error_message"] or "")
@@ -203,11 +199,7 @@ _JOB_GONE = (
 
 
 class EpisodeWatch(Watch):
-    """Poll an episode by its own identifier or by the identifier of its job.
-
-    Attributes:
-        episode: the record of the last poll, with the transcript; None until it is known.
-    """
+    """Poll an episode, with its transcript, by its own identifier or that of its job."""
 
     def __init__(
         self,
@@ -221,7 +213,6 @@ class EpisodeWatch(Watch):
         self._backend = backend
         self._target = name
         self._is_job = parse_command_id(name) is not None
-        self.episode: Record | None = None
 
     def watch(
         self, stop: threading.Event | None = None, sleep: Callable[[float], None] = time.sleep
@@ -236,7 +227,15 @@ class EpisodeWatch(Watch):
                 yield snapshot
 
     def _request_snapshot(self) -> Progress:
-        return self._by_job() if self._is_job else self._by_itself()
+        if not self._is_job:
+            self.record = record = self._executor.run(self._backend.episode(self._target))
+            name, status = record["name"], record["job_status"]
+            return build_snapshot(name or self._target, status, record, record)
+        job = self._executor.run(self._backend.podcast_job(self._target))
+        if self._last is None or phase_of(job["status"]) == "Complete":
+            self.record = self._find_episode(job)
+        name = None if self.record is None else self.record["name"]
+        return build_snapshot(name or self._target, job["status"], job, self.record)
 
     def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:  # noqa: ARG002
         reason = _JOB_GONE if self._is_job else _EPISODE_DELETED
@@ -250,18 +249,6 @@ class EpisodeWatch(Watch):
                 action=Action.generate_episode(snapshot.subject),
             )
         return episode_error(snapshot.subject, snapshot.reason)
-
-    def _by_itself(self) -> Progress:
-        self.episode = record = self._executor.run(self._backend.episode(self._target))
-        return build_snapshot(record["name"] or self._target, record["job_status"], record, record)
-
-    def _by_job(self) -> Progress:
-        job = self._executor.run(self._backend.podcast_job(self._target))
-        status = job["status"]
-        if self._last is None or phase_of(status) == "Complete":
-            self.episode = self._find_episode(job)
-        name = None if self.episode is None else self.episode["name"]
-        return build_snapshot(name or self._target, job["status"], job, self.episode)
 
     def _find_episode(self, job: Record) -> Record | None:
         """Return the episode of a job, if the service knows it."""

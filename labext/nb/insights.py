@@ -131,10 +131,7 @@ class Insights(Resource):
             JobFailedError: the command failed, or produced no insight.
             NotReadyError: the insight was not created in time; the command continues.
         """
-        watch = self._watcher(pending)
-        watch.wait(timeout)
-        assert watch.result is not None
-        return watch.result
+        return self._watcher(pending).wait(timeout)
 
     def create(
         self,
@@ -173,10 +170,10 @@ class Insights(Resource):
 
     def _find_result(self, pending: PendingInsight) -> Record | None:
         """Return the new insight, if it exists."""
-        insights = self._run(self._backend.insights(pending.source))
-        new = [record for record in insights if record["id"] not in pending.before]
-        matching = [record for record in new if record["insight_type"] == pending.title]
-        return next(iter(matching), None)
+        for record in self._run(self._backend.insights(pending.source)):
+            if record["id"] not in pending.before and record["insight_type"] == pending.title:
+                return record
+        return None
 
 
 class Embeddings(Resource):
@@ -247,10 +244,7 @@ class Embeddings(Resource):
             JobFailedError: it has failed.
             NotReadyError: it has not completed in time; it continues.
         """
-        watch = self._watcher(job)
-        watch.wait(timeout)
-        assert watch.record is not None
-        return watch.record
+        return self._watcher(job).wait(timeout)
 
     def _watcher(self, job: str) -> CommandWatch:
         return CommandWatch(lambda: self.status(job), "Recomputing vectors", stage=_rebuild_stage)

@@ -92,10 +92,7 @@ class Podcasts(Resource):
             JobFailedError: the generation failed; the message contains the reason.
             NotReadyError: the generation did not finish in time; it continues.
         """
-        watch = self._watcher(episode)
-        watch.wait(timeout)
-        assert watch.episode is not None
-        return watch.episode
+        return self._watcher(episode).wait(timeout)
 
     def episodes(self) -> pd.DataFrame:
         """Return the episodes, a row each; columns as `records.EPISODE`."""

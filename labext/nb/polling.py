@@ -11,13 +11,7 @@ from dataclasses import dataclass, replace
 from labext import messages, progress
 from labext.actions import Action
 from labext.config import is_sandbox
-from labext.errors import (
-    BusyError,
-    JobFailedError,
-    NotFoundError,
-    NotReadyError,
-    ServiceError,
-)
+from labext.errors import BusyError, JobFailedError, NotFoundError, NotReadyError, ServiceError
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record
@@ -375,12 +369,17 @@ def _row_status(row: SourceRow) -> str:
 
 
 class Watch(ABC):
-    """Poll one episode or command until it ends."""
+    """Poll one episode or command until it ends.
+
+    Attributes:
+        record: the record of the last poll; None until it is known.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._outage = Outage(clock)
         self._last: Progress | None = None
+        self.record: Record | None = None
 
     def poll(self) -> Progress:
         """Poll the service once; return a snapshot without times.
@@ -411,8 +410,8 @@ class Watch(ABC):
 
     def wait(
         self, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        """Wait until the work is completed.
+    ) -> Record:
+        """Wait until the work is completed; return its record.
 
         Raises:
             InputError: the timeout is not a number of seconds.
@@ -422,7 +421,7 @@ class Watch(ABC):
         check_timeout(timeout)
         for snapshot in self.watch(sleep=sleep):
             if snapshot.outcome is Outcome.COMPLETE:
-                return
+                break
             if snapshot.outcome is not None:
                 raise self._failure_error(snapshot)
             if timeout is not None and snapshot.elapsed >= timeout:
@@ -433,14 +432,16 @@ class Watch(ABC):
                     "seconds.",
                     "It continues; wait again.",
                 )
+        assert self.record is not None
+        return self.record
 
     @abstractmethod
     def _request_snapshot(self) -> Progress:
         """Request the current state."""
 
-    @abstractmethod
-    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:
+    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:  # noqa: ARG002
         """Return the snapshot for work that existed at the last poll, or raise the error."""
+        raise error
 
     @abstractmethod
     def _failure_error(self, snapshot: Progress) -> JobFailedError:

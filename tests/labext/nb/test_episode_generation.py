@@ -261,8 +261,7 @@ class TestWaiting:
         timeout: Any = None,
     ) -> Any:
         watch = EpisodeWatch(wire, ContractBackend(), identifier, clock)
-        watch.wait(timeout, sleep=clock.sleep)
-        return watch.episode
+        return watch.wait(timeout, sleep=clock.sleep)
 
     @pytest.mark.parametrize("identifier", ["episode:1", "command:1"])
     def test_wait_returns_the_episode_with_its_transcript(self, studio, wire, clock, identifier):

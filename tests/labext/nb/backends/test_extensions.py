@@ -64,7 +64,7 @@ def test_result_is_awaited_after_completion():
     results = [None, None, INSIGHT]
     command, clock = watch_command("completed", find_result=lambda: results.pop(0))
     snapshots = [*command.watch(sleep=clock.sleep)]
-    assert command.result == INSIGHT
+    assert command.record == INSIGHT
     assert [*dict.fromkeys(snapshot.phase for snapshot in snapshots)] == ["Running", "Complete"]
 
     without_result, clock = watch_command("completed", find_result=lambda: None)
