@@ -133,14 +133,10 @@ def explain_message(
     action: Action | None = None,
     server_action: Action | None = None,
 ) -> Explanation:
-    """Return the error and the next step for a service's message.
+    """Return the error and the next step for a message (`words`) on the operation `doing`.
 
-    Args:
-        words: the message.
-        doing: the name of the operation that failed: `delete a model`.
-        step: the next step if the message implies none.
-        action: the action of that.
-        server_action: the action that was downloaded with the message.
+    `step` and `action` are the next step if the message implies none; `server_action` was
+    downloaded with the message.
     """
     message, own = split_message(words, "")
     if server_action is not None:

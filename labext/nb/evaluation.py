@@ -65,11 +65,7 @@ def is_refusal(answer: Answer) -> bool:
 
 
 def summary_frame(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of right answers by kind of question, with a last row for all.
-
-    Args:
-        evaluation: the result of `NotebookClient.evaluate`.
-    """
+    """Return the shares of right answers by kind of question, with a last row for all."""
     groups = [
         (str(kind), part)
         for kind, part in evaluation.groupby("kind", sort=False, observed=True, dropna=False)
@@ -107,11 +103,7 @@ def _summarize(kind: str, part: pd.DataFrame, *, searched: bool) -> Record:
 class EvaluationRun:
     """Asks questions and compares the answers.
 
-    Attributes:
-        client: asks and searches.
-        notebook: the notebook to answer from.
-        cited: by expected source, the identifiers of the records that it names.
-        search_type, limit, model: as for `NotebookClient.evaluate`.
+    `cited` has the identifiers of the records that each expected source names.
     """
 
     client: SearchResource

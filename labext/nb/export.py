@@ -263,7 +263,8 @@ class _Collector:
             for message in session["messages"] or ():
                 text = str(message["content"] or "")
                 if message["type"] == "human":
-                    parts.append(_quotation(text))
+                    lines = text.strip().splitlines()
+                    parts.append("\n".join(f"> {escape_markdown(line)}".rstrip() for line in lines))
                 else:
                     parts.append(self.citations.numbered(text, message["citations"] or ()))
             if parts:
@@ -405,10 +406,6 @@ def _has_html(token: Token) -> bool:
     )
 
 
-def _quotation(text: str) -> str:
-    return "\n".join(f"> {escape_markdown(line)}".rstrip() for line in text.strip().splitlines())
-
-
 def _is_quoted(item: Mapping[str, Any], text: str) -> bool:
     """Return whether a text contains the quote of a citation, apart from spaces and bold."""
     quote = _comparable(str(item.get("quote") or ""))
@@ -421,10 +418,6 @@ def _comparable(text: str) -> str:
 
 def _place(number: int, page: object) -> str:
     return f"{number}, p. {page}" if isinstance(page, int) and page > 0 else str(number)
-
-
-def _to_markdown(document: _Document, cited: Sequence[Reference]) -> str:
-    return "\n\n".join(_markdown_sections(document, cited)) + "\n"
 
 
 def _to_notebook(document: _Document, cited: Sequence[Reference]) -> str:
@@ -504,7 +497,7 @@ def _html_reference(reference: Reference) -> str:
 
 
 _WRITERS: Mapping[ExportFormat, Callable[[_Document, Sequence[Reference]], str]] = {
-    "md": _to_markdown,
+    "md": lambda document, cited: "\n\n".join(_markdown_sections(document, cited)) + "\n",
     "html": _to_html,
     "ipynb": _to_notebook,
 }

@@ -50,15 +50,9 @@ class LibraryEntry:
         """Return whether a source's text is that of this entry, or of another one with its DOI."""
         if self.doi and f"DOI: {self.doi}\n" in f"{text}\n":
             return True
-        return text.strip() == self.text or self._is_older(text.strip())
-
-    def _is_older(self, text: str) -> bool:
-        """Return whether a text is that of this entry as of a version with fewer fields."""
-        lines = text.splitlines()
-        further = [line for line in self.text.splitlines() if line not in lines]
-        return all(line.startswith(_NEW_FIELDS) for line in further) and lines == [
-            line for line in self.text.splitlines() if line not in further
-        ]
+        # Earlier versions wrote fewer fields.
+        lines, own = text.strip().splitlines(), self.text.splitlines()
+        return lines == [line for line in own if line in lines or not line.startswith(_NEW_FIELDS)]
 
 
 @dataclass(frozen=True)

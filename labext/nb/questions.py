@@ -86,7 +86,9 @@ def read_questions(path: str | os.PathLike[str]) -> list[ExpectedAnswer]:
 
 def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
     """Parse the content of a file of questions; see `read_questions`."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    # Spreadsheets write other separators than commas.
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     location = messages.quote_value(name)
     try:
         header = [cell.strip().lower() for cell in next(lines, [])]
@@ -113,12 +115,6 @@ def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
             f"{location} has no questions.", f"Add a row; the columns are {', '.join(COLUMNS)}."
         )
     return questions
-
-
-def _delimiter(text: str) -> str:
-    """Return the separator of the header: a comma, or what a spreadsheet writes instead."""
-    header = text.partition("\n")[0]
-    return max(",;\t", key=header.count)
 
 
 def _check_header(header: Sequence[str], location: str) -> None:

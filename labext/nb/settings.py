@@ -38,21 +38,18 @@ class Settings(Resource):
         if not changes:
             raise InputError("No changes to the settings were given.", NO_CHANGES_STEP)
         current = self.get()
-        requested = {_setting_name(name, current): value for name, value in changes.items()}
+        requested = {}
+        for name, value in changes.items():
+            key = name.strip().replace("-", "_")
+            if key not in current:
+                near = messages.did_you_mean(key, [*current])
+                message = f"There is no setting {messages.quote_value(name)}{near}."
+                raise InputError(message, action=Action.list_settings())
+            requested[key] = value
         values = {
             name: _convert_value(name, value, current[name]) for name, value in requested.items()
         }
         return self._run(self._backend.set_settings(values))
-
-
-def _setting_name(name: str, now: Mapping[str, Any]) -> str:
-    key = name.strip().replace("-", "_")
-    if key in now:
-        return key
-    near = messages.did_you_mean(key, [*now])
-    raise InputError(
-        f"There is no setting {messages.quote_value(name)}{near}.", action=Action.list_settings()
-    )
 
 
 def _convert_value(name: str, value: Any, now: Any) -> Any:
@@ -60,7 +57,10 @@ def _convert_value(name: str, value: Any, now: Any) -> Any:
     if value is None:
         return None
     if isinstance(now, bool):
-        return _parse_bool(name, value)
+        value = _BOOLEAN_WORDS.get(value.casefold(), value) if isinstance(value, str) else value
+        if not isinstance(value, bool):
+            raise _invalid_value(name, value, "yes or no")
+        return value
     if isinstance(now, list):
         return _parse_list(name, value)
     choices = SETTING_CHOICES.get(name, ())
@@ -69,13 +69,6 @@ def _convert_value(name: str, value: Any, now: Any) -> Any:
     if not isinstance(value, str) or not value.strip() or (choices and value not in choices):
         raise _invalid_value(name, value, " or ".join(choices) if choices else "text")
     return value
-
-
-def _parse_bool(name: str, value: Any) -> bool:
-    parsed = _BOOLEAN_WORDS.get(value.casefold()) if isinstance(value, str) else value
-    if not isinstance(parsed, bool):
-        raise _invalid_value(name, value, "yes or no")
-    return parsed
 
 
 def _parse_list(name: str, value: Any) -> list[str]:

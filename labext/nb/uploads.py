@@ -152,11 +152,8 @@ def is_url(text: Path | str) -> bool:
 def validate_items(items: Iterable[Path | str] | Path | str) -> list[Path | str]:
     """Return the validated files and URLs, each once."""
     names = [items] if isinstance(items, str | Path) else items
-    return list(
-        dict.fromkeys(
-            validate_url(str(name)) if is_url(name) else validate_file(name) for name in names
-        )
-    )
+    checked = (validate_url(str(name)) if is_url(name) else validate_file(name) for name in names)
+    return list(dict.fromkeys(checked))
 
 
 def add_several(

@@ -138,16 +138,12 @@ class BackendSelector:
         except UnreachableError:
             raise
         except _NO_DESCRIPTION_ERRORS:
-            return self._detect_by_order()
+            try:  # an `order_by` that Open Notebook rejects (NB-45)
+                self._executor.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
+            except InputError:
+                return OPEN_NOTEBOOK
+            return CONTRACT
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
-
-    def _detect_by_order(self) -> str:
-        """Detect the kind by an `order_by` that Open Notebook rejects (NB-45)."""
-        try:
-            self._executor.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
-        except InputError:
-            return OPEN_NOTEBOOK
-        return CONTRACT
 
 
 def _create_backend(name: str) -> ContractBackend:

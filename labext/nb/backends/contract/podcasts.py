@@ -121,7 +121,8 @@ class ProfileRequests(RecordParser):
             return self.parse_profile(kind, (yield Request(kind.create, json=dict(fields))))
         except OutcomeUnknownError as unknown:
             profiles = yield from self.profiles(kind)
-            matches = [record for record in profiles if _matches_fields(record, fields)]
+            sent = [(key, v) for key, v in fields.items() if not isinstance(v, list)]
+            matches = [record for record in profiles if all(record[k] == v for k, v in sent)]
             if len(matches) != 1:
                 raise unknown from None
             return matches[0]
@@ -148,11 +149,6 @@ class ProfileRequests(RecordParser):
             speakers = records.require_list(record["speakers"] or [], "speakers")
             record["speakers"] = [build_record(SPEAKER, speaker) for speaker in speakers]
         return record
-
-
-def _matches_fields(record: Record, fields: Mapping[str, Any]) -> bool:
-    """Return True if a profile has the given name, texts and numbers."""
-    return all(record[key] == value for key, value in fields.items() if not isinstance(value, list))
 
 
 GENERATE_EPISODE = post(
@@ -213,7 +209,14 @@ class PodcastRequests(RecordParser):
             ]
             if len(created) != 1:
                 raise unknown from None
-            return _submission_record(created[0])
+            record = created[0]
+            return {
+                "job_id": record["job_id"],
+                "status": record["job_status"],
+                "message": None,
+                "episode_id": record["id"],
+                "episode_name": record["name"],
+            }
         return build_record(EPISODE_SUBMISSION, records.require_mapping(response, "the episode"))
 
     def podcast_job(self, job: str) -> Steps[Record]:
@@ -272,14 +275,3 @@ class PodcastRequests(RecordParser):
         record = self.parse_record(fields, response, "the episode")
         record["progress"] = parse_progress(record["progress"])
         return record
-
-
-def _submission_record(record: Record) -> Record:
-    """Build the submission record of an episode that was found after a lost response."""
-    return {
-        "job_id": record["job_id"],
-        "status": record["job_status"],
-        "message": None,
-        "episode_id": record["id"],
-        "episode_name": record["name"],
-    }

@@ -56,13 +56,10 @@ def check_database_on_failure(steps: Steps[T]) -> Steps[T]:
     try:
         return (yield from steps)
     except LabextError as error:
-        if isinstance(error, NotFoundError) or _is_server_error(error):
+        failed = isinstance(error, ServiceError) and (error.status or 0) >= 500
+        if failed or isinstance(error, NotFoundError):
             yield from check_database()
         raise
-
-
-def _is_server_error(error: LabextError) -> bool:
-    return isinstance(error, ServiceError) and error.status is not None and error.status >= 500
 
 
 def normalize(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +69,13 @@ def normalize(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:
     if fields is SOURCE or fields is SOURCE_DETAIL:
         return data | _source_fields(data)
     if fields is STATUS:
-        return data | _status_fields(data)
+        info = _processing_info(data)
+        return data | {
+            "started_at": parse_time(info.get("started_at")),
+            "completed_at": parse_time(info.get("completed_at")),
+            "status": _processing_status(data),
+            "error": rewrite_reason(info.get("error")),
+        }
     if fields is EPISODE or fields is EPISODE_DETAIL:
         return data | {
             "speaker_profiles": _as_list(data.get("speaker_profile")),
@@ -125,7 +128,9 @@ def _source_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     file, url = parts.get("file_path"), parts.get("url")
     topics = data.get("topics")
     title = data.get("title")
-    file_name = _uploaded_name(file, title) if isinstance(file, str) else None
+    file_name = file.rpartition("/")[2] if isinstance(file, str) else None
+    if file_name and isinstance(title, str) and has_number_suffix(file_name, title):
+        file_name = title  # of an uploaded file, without the number that the server has added
     return {
         "title": (file_name or url) if title in UNTITLED else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
@@ -135,26 +140,6 @@ def _source_fields(data: Mapping[str, Any]) -> dict[str, Any]:
         "file_name": file_name,
         "url": url,
         "passages": data.get("embedded_chunks"),
-    }
-
-
-def _uploaded_name(path: str, title: Any) -> str:
-    """Return the name of an uploaded file, without the number that the server has added to it.
-
-    The name is known if the client sent it as the title.
-    """
-    stored = path.rpartition("/")[2]
-    return title if isinstance(title, str) and has_number_suffix(stored, title) else stored
-
-
-def _status_fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the processing status of a source."""
-    info = _processing_info(data)
-    return {
-        "started_at": parse_time(info.get("started_at")),
-        "completed_at": parse_time(info.get("completed_at")),
-        "status": _processing_status(data),
-        "error": rewrite_reason(info.get("error")),
     }
 
 

@@ -78,17 +78,12 @@ class ProfileRequests(contract.ProfileRequests):
         """Return the request fields of a profile."""
         if kind is SPEAKER_PROFILES:
             return {**fields, "speakers": [_complete_speaker(item) for item in fields["speakers"]]}
-        return (yield from self._episode_body(fields))
-
-    def _episode_body(self, fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
-        """Return the request fields of an episode profile."""
         body = dict(fields)
         segments = body.get("num_segments")
         if segments is not None and segments not in SEGMENT_RANGE:
             raise InputError(
                 f"An episode of Open Notebook has {SEGMENT_RANGE[0]} to {SEGMENT_RANGE[-1]} "
-                "segments, not "
-                f"{segments}.",
+                f"segments, not {segments}.",
                 "Set a number in this range: {action}.",
                 action=Action.set_segments(body.get("name")),
             )
@@ -186,10 +181,14 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         speaker_profile_records = yield from self.profiles(SPEAKER_PROFILES)
         yield from _check_models(profile, speaker_profile_records)
         speaker_profile = find_profile(speaker_profile_records, profile_ids[0], "speaker profile")
+        if not name:  # the server requires one
+            response = yield Request(GET_NOTEBOOK, {"notebook": notebook})
+            data = records.require_mapping(response, "the notebook")
+            name = str(data.get("name") or "Episode")
         body = {
             "episode_profile": profile["name"],
             "speaker_profile": speaker_profile["name"],
-            "episode_name": name or (yield from _default_episode_name(notebook)),
+            "episode_name": name,
             "notebook_id": notebook,
         }
         if not briefing and not str(profile["default_briefing"] or "").strip():
@@ -302,11 +301,3 @@ def _default_model_name(slot: str) -> Steps[str | None]:
     ]
     candidates.sort(key=lambda item: item.get("id") != default)
     return str(candidates[0]["name"]) if candidates else None
-
-
-def _default_episode_name(notebook: str) -> Steps[str]:
-    """Return a default episode name, which the server requires."""
-    data = records.require_mapping(
-        (yield Request(GET_NOTEBOOK, {"notebook": notebook})), "the notebook"
-    )
-    return str(data.get("name") or "Episode")
