@@ -260,11 +260,8 @@ class ContentRecords:
     def write(self, name: str, files: Iterable[InputFile]) -> None:
         """Record the files of a submission; raise StorageError if the record can't be written."""
         record = {
-            file.value: {
-                "path": file.path,
-                "job": file.job,
-                **(file.version.to_record() if file.version else {}),
-            }
+            file.value: {"path": file.path, "job": file.job}
+            | (file.version.to_record() if file.version else {})
             for file in files
         }
         make_state_folder(self._folder)
@@ -373,7 +370,7 @@ class InputContent:
         changed = [
             _content_difference(file, recorded.get(value))
             for value, file in self._files.items()
-            if changed_since(None, _file_version(recorded.get(value)), file.version)
+            if changed_since(None, recorded.get(value), file.version)
         ]
         if changed:
             raise ConflictError(
@@ -383,8 +380,9 @@ class InputContent:
                 action=Action.delete_job(name),
             )
 
-    def _recorded(self, name: str) -> dict[str, InputFile]:
-        return self._records.read(name) if self._files and self._records is not None else {}
+    def _recorded(self, name: str) -> dict[str, FileVersion | None]:
+        files = self._records.read(name) if self._files and self._records is not None else {}
+        return {value: file.version for value, file in files.items()}
 
     def _files_with_result(
         self, name: str, row: JobRecord, changed: bool | None, values: Collection[str] | None = None
@@ -396,7 +394,7 @@ class InputContent:
             file
             for value, file in self._files.items()
             if (values is None or value in values)
-            and changed_since(created, _file_version(recorded.get(value)), file.version) is changed
+            and changed_since(created, recorded.get(value), file.version) is changed
         ]
 
 
@@ -417,27 +415,22 @@ class ContentReader:
     ) -> InputContent:
         """Return the current content of the files that the settings of a submission name.
 
-        Args:
-            uploaded: paths of uploaded files, by value.
-            outputs: rows of the earlier jobs whose outputs are named, by value.
+        `uploaded` are paths of uploaded files, `outputs` rows of earlier jobs, both by value.
         """
-        return self._read(
-            [
-                *(InputFile(value, path=path) for value, path in uploaded.items()),
-                *(InputFile(value, job=value.partition("/")[0]) for value in outputs),
-            ],
-            {value: row for value, row in outputs.items() if row is not None},
-        )
+        files = [InputFile(value, path=path) for value, path in uploaded.items()]
+        files += [InputFile(value, job=value.partition("/")[0]) for value in outputs]
+        return self._read(files, outputs)
 
     def recorded(self, name: str) -> InputContent:
         """Return the current content of the files of a recorded submission."""
         files = self.records.read(name).values()
         jobs = {file.job for file in files if file.job}
         rows = {job: self.service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
-        outputs = {file.value: row for file in files if (row := rows.get(file.job)) is not None}
-        return self._read(files, outputs)
+        return self._read(files, {file.value: rows.get(file.job) for file in files})
 
-    def _read(self, files: Iterable[InputFile], outputs: Mapping[str, JobRecord]) -> InputContent:
+    def _read(
+        self, files: Iterable[InputFile], outputs: Mapping[str, JobRecord | None]
+    ) -> InputContent:
         versions: dict[str, FileVersion | None] = {}
         current: dict[str, InputFile] = {}
         for file in files:
@@ -445,9 +438,8 @@ class ContentReader:
                 version = _output_version(outputs.get(file.value))
             else:
                 if file.path not in versions:
-                    versions[file.path] = self.version(
-                        file.path, query_store=len(versions) < _MAX_LOOKUPS
-                    )
+                    query_store = len(versions) < _MAX_LOOKUPS
+                    versions[file.path] = self.version(file.path, query_store=query_store)
                 version = versions[file.path]
             current[file.value] = InputFile(file.value, file.path, file.job, version)
         return InputContent(self.records, current)
@@ -491,22 +483,17 @@ def _output_version(row: JobRecord | None) -> FileVersion | None:
     """Return a version that identifies the run of a job, for its outputs."""
     if row is None:
         return None
-    run = hashlib.sha256(
-        canonical_json(records.run_fields(row)).encode("utf-8", "replace")
-    ).hexdigest()
+    run = canonical_json(records.run_fields(row)).encode("utf-8", "replace")
     completed = row.get("Completed")
-    return FileVersion(etag=run, modified=completed if isinstance(completed, str) else None)
+    modified = completed if isinstance(completed, str) else None
+    return FileVersion(etag=hashlib.sha256(run).hexdigest(), modified=modified)
 
 
-def _file_version(file: InputFile | None) -> FileVersion | None:
-    return None if file is None else file.version
-
-
-def _content_difference(file: InputFile, recorded: InputFile | None) -> str:
+def _content_difference(file: InputFile, earlier: FileVersion | None) -> str:
     """Describe how the content of a file has changed."""
     if file.job:
         return f"{file.value} is now from another run of {file.job}"
-    current, earlier = file.version, _file_version(recorded)
+    current = file.version
     if current is None or earlier is None or earlier.checksum is None:
         return f"{file.value} was uploaded again since then"
     return f"{file.value} has {current.description()} now, and had {earlier.description()}"

@@ -108,7 +108,10 @@ class Parameter:
     def kind(self) -> ParameterKind | None:
         """The kind of value, inferred from type, default or options; None if unknown."""
         if self.type is not None:
-            return _kind_of_word(self.type)
+            word = self.type.strip().casefold()
+            if word.endswith("[]") or word.startswith(("list", "array")):
+                return "list"
+            return _KINDS.get(word, "file" if "file" in word else None)
         if self.default is not MISSING and self.default is not None:
             return _kind_of_value(self.default)
         kinds = {_kind_of_value(option) for option in self.options}
@@ -163,7 +166,10 @@ def cast(parameter: Parameter, text: str) -> Any:
             if text == option or text == str(option):
                 return option
     if kind == "boolean":
-        return _cast_boolean(parameter, text)
+        word = text.strip().casefold()
+        if word not in _TRUE | _FALSE:
+            raise _cast_error(parameter, text, "true or false")
+        return word in _TRUE
     if kind in ("integer", "number"):
         return _cast_number(parameter, text, whole=kind == "integer")
     if kind == "list":
@@ -175,13 +181,6 @@ def cast(parameter: Parameter, text: str) -> Any:
             if kind == "object":
                 raise _cast_error(parameter, text, "JSON") from None
     return text
-
-
-def _cast_boolean(parameter: Parameter, text: str) -> bool:
-    word = text.strip().casefold()
-    if word in _TRUE | _FALSE:
-        return word in _TRUE
-    raise _cast_error(parameter, text, "true or false")
 
 
 def _cast_number(parameter: Parameter, text: str, *, whole: bool) -> int | float:
@@ -222,15 +221,6 @@ def _cast_error(parameter: Parameter, text: str, expected: str) -> InputError:
         f"{parameter.name} takes {expected}, not {messages.quote_value(text)}.",
         f"Give {expected} for {parameter.name}.",
     )
-
-
-def _kind_of_word(word: str) -> ParameterKind | None:
-    word = word.strip().casefold()
-    if word in _KINDS:
-        return _KINDS[word]
-    if word.endswith("[]") or word.startswith(("list", "array")):
-        return "list"
-    return "file" if "file" in word else None
 
 
 def _kind_of_value(value: Any) -> ParameterKind | None:

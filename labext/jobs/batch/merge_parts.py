@@ -119,7 +119,11 @@ def merge_part_rows(
     row["batchStatus"] = phase
     if any(part.get("JobStatus") for part in rows):
         row["JobStatus"] = phase
-    _merge_times(row, rows, ended=records.outcome(row) is not None and not missing)
+    ended = records.outcome(row) is not None and not missing
+    for key, select in (("Created", min), ("Started", min), ("Completed", max)):
+        times = [str(part[key]) for part in rows if part.get(key)]
+        if times and (key != "Completed" or (ended and len(times) == len(rows))):
+            row[key] = select(times)
     hours = [
         part["WeightedHours"] for part in rows if isinstance(part.get("WeightedHours"), float | int)
     ]
@@ -210,13 +214,6 @@ def _merge_settings(rows: Sequence[JobRecord], *, complete: bool) -> dict[str, A
             total = round(math.fsum(shares), 12)
             merged[name] = int(total) if total.is_integer() else total
     return merged
-
-
-def _merge_times(row: JobRecord, rows: Sequence[Mapping[str, Any]], *, ended: bool) -> None:
-    for key, select in (("Created", min), ("Started", min), ("Completed", max)):
-        times = [str(part[key]) for part in rows if part.get(key)]
-        if times and (key != "Completed" or (ended and len(times) == len(rows))):
-            row[key] = select(times)
 
 
 def find_rows(

@@ -280,7 +280,10 @@ class BatchSubmitter:
             try:
                 self._send(entry, part, outcomes, content)
             except LabextError as error:
-                self._note_refusal(entry.plan, part, outcomes, error)
+                unknown = isinstance(error, OutcomeUnknownError | StorageError)
+                if not unknown and part not in outcomes.sent:  # the part does not exist
+                    with contextlib.suppress(StorageError):  # report the original error instead
+                        self._journal.log(entry.plan.name).note(PartEvent.REFUSED, part.name)
                 raise _interrupted_error(entry.plan, part, outcomes, error) from None
             remaining -= len(part.jobs)
             if remaining and on_sent is not None:
@@ -312,15 +315,6 @@ class BatchSubmitter:
             # A failure is harmless: the log records each part.
             with contextlib.suppress(StorageError):
                 self._journal.log(entry.plan.name).note_complete()
-
-    def _note_refusal(
-        self, plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
-    ) -> None:
-        """Record that a part does not exist, unless its outcome is unknown."""
-        if isinstance(error, OutcomeUnknownError | StorageError) or part in outcomes.sent:
-            return
-        with contextlib.suppress(StorageError):  # report the original error instead
-            self._journal.log(plan.name).note(PartEvent.REFUSED, part.name)
 
     def _validate_all(self, draft: BatchDraft, tool: Tool, *, thorough: bool) -> None:
         """Validate the locally valid rows on the service, and add its faults to the draft.

@@ -99,7 +99,10 @@ def results_frame(
     stored = [str(job) for job in jobs["JobName"]]
     files = manifest.files_by_job(paths, stored, name)
     folders = [
-        _job_folder_path(folder, job, files[job], name, single=not is_parent) for job in stored
+        str(folder / manifest.job_folder(files[job][0], job, name) if is_parent else folder)
+        if files[job]
+        else None
+        for job in stored
     ]
     frame["Folder"] = to_array("text", folders)
     structures = [
@@ -108,7 +111,9 @@ def results_frame(
     ]
     frame["Structures"] = to_array("value", structures)
     if records.is_pipeline(row):
-        frame.insert(3, "Stage", _stage_numbers(jobs["Name"]))
+        matches = [_STAGE.match(job) for job in jobs["Name"]]
+        numbers = [int(match[1]) if match else None for match in matches]
+        frame.insert(3, "Stage", to_array("integer", numbers))
         frame.insert(4, "Input", to_array("text", _input_column(row, jobs, frame["Stage"])))
     scores = spread_column(jobs[["Score"]], "Score", _METRIC)
     frame = concat_input_rows(frame, _plain_names(scores, _METRIC, existing_columns=frame.columns))
@@ -125,14 +130,9 @@ def results_frame(
             name_column=inputs.name_column,
             missing=is_parent,
         )
-        missing = frame["JobName"].isna()
-        frame["Structures"] = to_array(
-            "value",
-            [
-                [] if is_missing else cell
-                for is_missing, cell in zip(missing, frame["Structures"], strict=True)
-            ],
-        )
+        pairs = zip(frame["JobName"].isna(), frame["Structures"], strict=True)
+        structures = [[] if missing else cell for missing, cell in pairs]
+        frame["Structures"] = to_array("value", structures)
     return JOBS.show(frame)
 
 
@@ -156,25 +156,9 @@ def _plain_names(
 
 
 def _reason_column(jobs: pd.DataFrame) -> Any:
-    fields = [key for key in records.REASON_FIELDS if key in jobs]
-    cells = jobs[fields].astype(object).where(jobs[fields].notna(), None)
-    reason_rows = (
-        dict(zip(fields, values, strict=True)) for values in cells.itertuples(index=False)
-    )
-    return to_array("text", [records.reason(values) or None for values in reason_rows])
-
-
-def _job_folder_path(
-    folder: Path, job: str, paths: list[str], parent: str, *, single: bool
-) -> str | None:
-    if not paths:
-        return None
-    return str(folder if single else folder / manifest.job_folder(paths[0], job, parent))
-
-
-def _stage_numbers(names: Iterable[str]) -> Any:
-    matches = [_STAGE.match(name) for name in names]
-    return to_array("integer", [int(match[1]) if match else None for match in matches])
+    fields = jobs[[key for key in records.REASON_FIELDS if key in jobs]]
+    rows: Any = fields.astype(object).where(fields.notna(), None).to_dict("records")
+    return to_array("text", [records.reason(row) or None for row in rows])
 
 
 def _input_column(

@@ -77,7 +77,8 @@ def render_crate(manifests: Sequence[Manifest], name: str = CRATE_FILE_NAMES[0])
     }
     graph = [head, *map(_compact, (crate.root(manifests), *crate.entities.values()))]
     head["identifier"] = _graph_digest(graph)
-    return _crate_json(graph)
+    entities = ",\n".join(map(json.dumps, graph))
+    return f'{{"@context": {json.dumps(_CONTEXT)},\n"@graph": [\n{entities}\n]}}\n'.encode()
 
 
 class _Crate:
@@ -287,12 +288,6 @@ def _graph_digest(graph: Sequence[Entity]) -> str:
     """Return a digest for detecting changes to metadata written by labext."""
     text = json.dumps(graph, sort_keys=True, ensure_ascii=True)
     return f"labext:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def _crate_json(graph: Iterable[Entity]) -> bytes:
-    """Return the metadata as JSON, with one line per entity."""
-    entities = ",\n".join(map(json.dumps, graph))
-    return f'{{"@context": {json.dumps(_CONTEXT)},\n"@graph": [\n{entities}\n]}}\n'.encode()
 
 
 def _compact(entity: Entity) -> Entity:
