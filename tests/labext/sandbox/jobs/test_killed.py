@@ -38,7 +38,7 @@ JOBS = 4
 """In a batch."""
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
-FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 6}
+FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 4}
 
 
 @dataclass
@@ -152,6 +152,12 @@ def test_no_job_is_lost_or_duplicated_by_repeated_kills(
 ) -> None:
     box, user, kill_after = killed
     chance = random.Random(20261120)
+    api = kit.Api(box)
+    single = api.submit("digest", CUT)
+    row, address = api.ended(single), api.address(single)
+    api.upload("kept.txt", b"kept")
+    user.confirmed.jobs.add(single)
+    user.confirmed.submitted += 1
 
     for n in range(KILLS):  # while jobs and batches are submitted
         killer = kill_after(chance.uniform(0, 0.15))
@@ -188,6 +194,10 @@ def test_no_job_is_lost_or_duplicated_by_repeated_kills(
         assert user.confirmed.kills == 3 * KILLS + n + 1
 
     check_as_in_the_ledger(box, user, kit, tmp_path)
+    again = kit.Api(box)
+    assert again.row(single) == row
+    assert again.get("files").json() == ["kept.txt"]
+    assert again.session.get(address, timeout=30).status_code == 200
 
 
 def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> None:
@@ -197,11 +207,12 @@ def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> 
     assert sorted(row["JobName"] for row in rows) == confirmed.names()
     assert {records.phase(row) for row in rows} == {"Complete"}
 
-    batch = "run0"
-    user.client.download(batch, folder / f"{batch}.zip")
-    with zipfile.ZipFile(folder / f"{batch}.zip") as archive:
-        assert archive.testzip() is None
-        assert len(archive.read("metrics.csv").splitlines()) == JOBS + 1
+    for parent in ("run0", "pipe0"):
+        user.client.download(parent, folder / f"{parent}.zip")
+        with zipfile.ZipFile(folder / f"{parent}.zip") as archive:
+            assert archive.testzip() is None
+            lines = archive.read("metrics.csv").splitlines()
+            assert len(lines) == len(confirmed.parents[parent]) + 1
 
     database = open_database(box.data_dir)
     try:
@@ -212,5 +223,6 @@ def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> 
         database.close()
     on_disk = {entry.name for entry in (box.data_dir / "jobs" / "jobs").iterdir()}
     assert on_disk <= stored
+    assert not list((box.data_dir / "jobs").rglob("*.part"))
     assert not list((box.data_dir / "tasks").glob("[0-9]*"))
     assert not kit.processes_in(box.data_dir / "jobs")

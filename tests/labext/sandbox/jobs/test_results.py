@@ -356,23 +356,6 @@ def test_job_deleted_during_first_aggregation_is_left_out(own_box, kit):
     assert jobs_in(api.archive(name)) == ({"j0", "j2"}, ["j0", "j2"])
 
 
-@pytest.mark.data_folder
-def test_kill_during_a_rebuild_restores_no_deleted_job(new_box, kit):
-    box = new_box(workers=2)
-    api = kit.Api(box)
-    name = api.batch([kit.cut()] * 6)
-    api.ended(name)
-    for n in range(3):
-        delete(api, f"{name}-j{n}")
-        time.sleep(0.02 * n)  # the archive is queued, being built, or complete
-        api = kit.kill_and_restart(box)
-        assert api.ended(name)["batchStatus"] == "Complete"
-        left = [f"j{number}" for number in range(n + 1, 6)]
-        assert jobs_in(api.archive(name)) == (set(left), left)
-        counted, on_disk = used(box)
-        assert counted == on_disk
-
-
 def test_archive_is_rebuilt_with_full_storage(own_box, kit):
     api = kit.Api(own_box)
     name = api.batch([kit.cut()] * 3)
