@@ -1,4 +1,4 @@
-"""Administrative changes apply to the next request and survive a restart."""
+"""Administrative changes apply to the next request and survive a restart; usage of accounts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import psutil
 import pytest
 
 from labext import cli
-from labext.sandbox.jobs.administration import find_account
+from labext.errors import LabextError
+from labext.sandbox.jobs.administration import JobsAdministration, find_account
+from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.tables import Usage
 
 pytestmark = pytest.mark.contract
@@ -190,6 +192,59 @@ def test_no_account_of_an_organization_over_its_budget_can_submit(
     api.submit("digest", kit.cut())  # of another organization
 
 
+def used(who, **query):
+    response = who.get("usage-statistics", **query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_usage_is_counted_once_and_kept_after_deletion(kit, person, organization):
+    (email, student), (owner_email, owner) = person(organization), person(organization, "--owner")
+    assert used(student) == {
+        "statistic": "weighted_hours",
+        "scope": "user",
+        "total": 0,
+        "byTool": {},
+        "byUser": {email: 0},
+    }
+    job, batch = student.submit("digest", kit.cut()), student.batch([kit.cut()] * 3)
+    body = {"jobName": job, "type": "digest", "settings": kit.cut()}
+    student.refused("submit-job", body)  # the name is taken, so nothing is counted
+    hours = student.ended(job)["WeightedHours"] + student.ended(batch)["WeightedHours"]
+
+    def check_usage():
+        jobs = used(student, statistic="jobs", scope="user")
+        assert jobs["total"] == 4
+        assert jobs["byTool"] == {"digest": 4}
+        assert jobs["byUser"] == {email: 4}
+        weighted = used(student, statistic="weighted_hours")
+        assert weighted["total"] == pytest.approx(hours, abs=1e-8)
+        assert weighted["byTool"] == {"digest": weighted["total"]}
+
+    check_usage()
+    for name in (job, batch):
+        student.end("delete", name)
+    check_usage()
+    everybody = used(owner, statistic="jobs", scope="organization")
+    assert everybody["byUser"] == {email: 4, owner_email: 0}
+    assert everybody["total"] == 4
+    assert used(owner, statistic="jobs")["byUser"] == {owner_email: 0}
+    assert "scope" in kit.error_message(student.get("usage-statistics", scope="organization"), 403)
+
+    # A job that is deleted while it runs counts its hours.
+    name = student.submit("rna_fold", kit.SLOW)
+    student.until(name, lambda row: row["JobStatus"] == "Running")
+    student.end("delete", name)
+    assert used(student)["byTool"]["rna_fold"] > 0
+    assert used(student, statistic="jobs")["byTool"] == {"digest": 4, "rna_fold": 1}
+
+
+@pytest.mark.parametrize("field", ["statistic", "scope"])
+@pytest.mark.parametrize("value", ["", "Jobs", "\x00"])
+def test_unknown_statistic_or_scope_is_refused(api, kit, field, value):
+    assert field in kit.error_message(api.get("usage-statistics", **{field: value}))
+
+
 def test_storage_quota_of_an_account_can_be_changed(admin, kit, service, person):
     email, api = person()
     admin(service, "quotas", "set", email, "100")
@@ -204,16 +259,10 @@ def test_only_owners_see_the_jobs_of_their_organization(admin, kit, service, per
     (member, student), (_email, owner) = person(organization), person(organization, "--owner")
     _other, stranger = person("sandbox", "--owner")
     name = student.submit("digest", kit.cut())
-    requests = [
-        ("jobs", {"organization": "true"}),
-        ("jobs", {"jobEmail": member}),
-        ("usage-statistics", {"scope": "organization"}),
-    ]
+    requests = [("jobs", {"organization": "true"}), ("jobs", {"jobEmail": member})]
     for path, query in requests:
         assert owner.get(path, **query).status_code == 200
     assert [row["JobName"] for row in owner.rows(organization="true")] == [name]
-    usage = owner.get("usage-statistics", scope="organization", statistic="jobs").json()
-    assert usage["byUser"][member] == 1
     assert stranger.get("jobs", jobEmail=member).status_code == 404
     assert name not in [row["JobName"] for row in stranger.rows(organization="true")]
     colleague, third = person(organization)
@@ -293,23 +342,16 @@ def children(service):
     return [job for forkserver in host.children() for job in forkserver.children()]
 
 
-def test_removed_seed_accounts_do_not_return_after_a_restart(admin, kit, new_box):
-    box = new_box(workers=1)
-    student, teacher = kit.Api(box), kit.Api(box, kit.teacher_key(box))
-    student.submit("digest", kit.cut())
-    box.stop()
-    admin(box, "keys", "remove", TEACHER, "first", "--yes")
-    assert "key in connection.json" in admin(box, "accounts", "remove", STUDENT, refused=True)
-    admin(box, "accounts", "remove", STUDENT, "--yes")
-    admin(box, "pipelines", "remove", "helix-to-modes", "--yes")
-    key = admin(box, "keys", "add", TEACHER)["key"]
-    box.start()
-    kit.error_message(teacher.get("files"), 401)
-    kit.error_message(student.get("files"), 401)
-    again = kit.Api(box, key)
-    assert again.get("jobs", organization="true").json()["jobs"] == []
-    assert [a["email"] for a in admin(box, "accounts", "list")] == [TEACHER]
-    assert admin(box, "pipelines", "list") == []
+def test_removed_seed_accounts_do_not_return_after_a_restart(site):
+    admin = JobsAdministration(site, running=False)
+    admin.remove_key(TEACHER, "first", yes=True)
+    with pytest.raises(LabextError, match=r"key in connection\.json"):
+        admin.remove_account(STUDENT, yes=False)
+    admin.remove_account(STUDENT, yes=True)
+    admin.remove_pipeline("helix-to-modes", None, yes=True)
+    JobService().seed(site)  # as at every start
+    assert [(a["email"], a["keys"]) for a in admin.accounts()] == [(TEACHER, 0)]
+    assert admin.pipelines() == []
 
 
 def test_only_the_organization_can_run_its_saved_pipeline(
