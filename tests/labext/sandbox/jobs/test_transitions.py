@@ -346,21 +346,31 @@ def test_missing_package_of_a_tool_names_the_extra_to_install(site, student, mon
         execution.run_job(tmp_path, {"tool": "primer_design", "settings": {}})
 
 
-@pytest.mark.parametrize(("seconds", "stopped"), [(1.0, False), (11.0, True)])
-def test_budget_counts_the_time_of_processes_and_not_the_clock(site, student, seconds, stopped):
+@pytest.mark.parametrize(
+    ("seconds", "ended", "stopped"), [(1.0, 0, False), (11.0, 0, True), (0.0, 10, True)]
+)
+def test_batch_over_its_budget_stops_the_remaining_jobs(site, student, seconds, ended, stopped):
     """The clock of the machine has jumped by an hour, as after a night in which it slept."""
-    body = {
-        "batchName": "b",
-        "type": "digest",
-        "jobNames": ["j0"],
-        "settings": [CUT],
-        "weightedHoursBudget": 10 / 3600,
-    }
+    more = {"jobNames": ["j0", "j1", "j2"], "settings": [CUT] * 3}
+    body = BATCH | more | {"weightedHoursBudget": (36 + 10 - ended) / 3600}
     submission.submit_batch(site, student, orjson.dumps(body))
     transitions = TaskTransitions(site.database, site.queue)
     claim = transitions.claim(transitions.next(Counter()))
     transitions.start(Attempt(claim.id, 1), time.time() - 3600)
-    transitions.tick({claim.id: seconds})
+    finish(site, "b-j1")
+    if seconds:
+        transitions.tick({claim.id: seconds})
+    if stopped:
+        assert transitions.cancelled() == {claim.id}
+        transitions.end(Attempt(claim.id, 1), TaskOutcome("stopped", seconds=seconds))
     with site.database.read() as session:
-        reason = session.scalars(select(Job.reason).where(Job.name == "b")).one()
-    assert (reason is not None) == stopped
+        parent, first, done, last = session.scalars(select(Job).order_by(Job.id))
+    assert "budget" in (parent.reason or "") if stopped else parent.reason is None
+    assert done.status == "Complete"
+    if stopped:
+        assert [(job.status, job.reason) for job in (first, last)] == [
+            ("Stopped", parent.reason)
+        ] * 2
+        assert parent.batch_status == "Aggregating"
+    else:
+        assert [job.status for job in (first, last)] == ["Running", "In Queue"]
