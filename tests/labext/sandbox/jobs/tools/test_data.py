@@ -79,14 +79,6 @@ def test_hairpins_follow_the_rule_of_the_readme():
     assert table() == hairpins()
 
 
-def test_hairpins_are_250_jobs_with_valid_names():
-    rows = table()
-    assert len(rows) == 250
-    assert len({name for name, _ in rows}) == len({bases for _, bases in rows}) == 250
-    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", name) for name, _ in rows)
-    assert all(30 <= len(bases) <= 80 and set(bases) <= set("ACGT") for _, bases in rows)
-
-
 def test_its_sequences_are_records_of_the_orchid_file():
     records = (DATA / "its.fasta").read_text().split(">")[1:]
     assert len(records) == 10
