@@ -6,10 +6,12 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-from s3_server import S3Server
+from s3_server import READER_CREDENTIALS, S3Server
 
+from labext.errors import ConflictError, SetupError
 from labext.sandbox.core.data_folder import DataFolder, FileLock
 from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.file_storage import service_files, tables
@@ -94,6 +96,7 @@ def test_object_in_a_directory_is_synced_to_the_disk(machines, tmp_path, is_sync
         assert is_synced(tmp_path / folder)
 
 
+@IN_DIRECTORY
 def test_folder_is_one_object_with_the_times_of_its_files(machines):
     one, two = machines
     work = one.folder.service("jobs") / "jobs" / "7" / "work"
@@ -143,6 +146,85 @@ def test_nothing_is_deleted_while_a_backup_needs_it(machines):
     assert one.setup.delete_unused() == 1
 
 
+def _check(machine: Machine, settings: StorageSettings | None = None, **folders: list[str]) -> Any:
+    """Check the storage as a start with these settings does."""
+    return FileStorageSetup(machine.folder, machine.database, settings).check(folders)
+
+
+@IN_DIRECTORY
+def test_store_serves_one_database_and_a_database_one_store(machines, settings, tmp_path):
+    one, two = machines
+    _check(one, settings)
+    one.upload("files/1", b"content")
+    two.database = Database.at(tmp_path / "other.sqlite")
+    two.database.create(CoreBase.metadata)
+    with pytest.raises(ConflictError, match="has the files of another database"):
+        _check(two, settings)
+    two.database.close()
+    (tmp_path / "empty").mkdir()
+    message = "is empty, but the files of this database are in"
+    with pytest.raises(SetupError, match=message) as refused:
+        _check(one, StorageSettings(f"file://{tmp_path}/empty"))
+    assert settings.url in refused.value.next_step
+    _check(one)  # as at the last start
+    one.folder.storage.unlink()
+    with pytest.raises(SetupError, match=f"are in {settings.url}, not in the data folder"):
+        _check(one)
+
+
+@IN_DIRECTORY
+def test_files_in_the_data_folder_and_other_objects_stay_there(machines, settings, tmp_path):
+    one, two = machines
+    (one.folder.service("jobs") / "files").mkdir()
+    (one.folder.service("jobs") / "files" / "1").write_text("content")
+    message = "The files of this database are in"
+    with pytest.raises(SetupError, match=message) as refused:
+        _check(one, settings, jobs=["files"])
+    assert "without" in refused.value.next_step
+    (tmp_path / "store" / "other").write_text("content")
+    with pytest.raises(SetupError, match="is not empty"):
+        _check(two, settings, jobs=["files"])
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["other"]
+
+
+@pytest.mark.usefixtures("credentials")
+def test_unusable_storage_is_refused_at_the_start(tmp_path, s3_server, monkeypatch):
+    url, endpoint = s3_server.new_url(), s3_server.endpoint
+    database = Database.at(tmp_path / "some.sqlite")
+    database.create(CoreBase.metadata)
+
+    def refusal(url: str, endpoint: str | None) -> SetupError:
+        with pytest.raises(SetupError) as refused:
+            FileStorageSetup(DataFolder(tmp_path), database, StorageSettings(url, endpoint)).check(
+                {}
+            )
+        assert "\n" not in str(refused.value)
+        return refused.value
+
+    error = refusal(url, "http://127.0.0.1:9")
+    assert "does not respond at http://127.0.0.1:9" in error.message
+    assert "can be reached" in error.next_step
+    error = refusal("s3://no-such-bucket/a", endpoint)
+    assert "there is no such bucket" in error.message
+    assert "Create the bucket" in error.next_step
+    for name, value in READER_CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    error = refusal(url, endpoint)
+    assert "denies access" in error.message
+    assert "write" in error.next_step
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    assert "refuses the credentials (SignatureDoesNotMatch)" in refusal(url, endpoint).message
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    error = refusal(url, endpoint)
+    assert "no credentials" in error.message
+    assert "AWS_ACCESS_KEY_ID" in error.next_step
+    assert "No such file or directory" in refusal(f"file://{tmp_path}/missing", None).message
+    database.close()
+
+
 @IN_DIRECTORY
 def test_file_is_fetched_outside_the_transaction_that_needs_it(machines):
     one, two = machines
@@ -157,6 +239,7 @@ def test_file_is_fetched_outside_the_transaction_that_needs_it(machines):
     assert with_fetched(read) == b"content"
 
 
+@IN_DIRECTORY
 def test_lost_object_is_a_missing_file(machines):
     one, two = machines
     one.upload("files/1", b"content")
@@ -195,6 +278,7 @@ def test_lost_object_is_looked_for_again(machines, monkeypatch):
     assert len(requests) == 2
 
 
+@IN_DIRECTORY
 def test_damaged_object_is_refused(machines):
     one, two = machines
     one.upload("files/1", b"content")
