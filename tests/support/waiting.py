@@ -23,5 +23,5 @@ def wait_until(condition: Callable[[], Result], seconds: float = 90.0) -> Result
 
 
 def pause_after(waited: float) -> float:
-    """Return the seconds until the next check of a condition: 0.02 at first, 0.1 after 1.6 s."""
-    return min(0.1, 0.02 + waited / 20)
+    """Return the seconds until the next check of a condition: 0.02 at first, 0.25 after 4.6 s."""
+    return min(0.25, 0.02 + waited / 20)

@@ -102,21 +102,19 @@ def send_slowly(connection: socket.socket) -> None:
 
 def test_stalled_connections_are_closed_and_the_service_recovers(port):
     with ExitStack() as stack:
-        stalled = {name: [] for name in STALLED}
-        for _ in range(12):  # together more than the service may have open
-            for name, sent in STALLED.items():
-                connection = stack.enter_context(connected(port))
-                stalled[name].append(connection)
-                with contextlib.suppress(ConnectionError):
-                    connection.sendall(sent)
+        stalled = []
+        # Together more than the service may have open.
+        for sent in (*STALLED.values(), *[*STALLED.values()][:-1] * 11):
+            stalled.append(stack.enter_context(connected(port)))
+            with contextlib.suppress(ConnectionError):
+                stalled[-1].sendall(sent)
         with connected(port) as connection:
             connection.sendall(HEAD + b"Content-Length: 3\r\nConnection: close\r\n\r\nabc")
             assert answer(connection).endswith(b"\r\n3\r\n0\r\n\r\n")
         time.sleep(3)
-        for connections in stalled.values():
-            for connection in connections:
-                connection.settimeout(10)  # a response that is read now is incomplete
-                assert len(answer(connection)) < RESPONSE_BYTES
+        for connection in stalled:
+            connection.settimeout(10)  # a response that is read now is incomplete
+            assert len(answer(connection)) < RESPONSE_BYTES
 
 
 @pytest.mark.parametrize("part", ["head", "body"])
