@@ -416,7 +416,8 @@ from labext.sandbox.core.data_folder import DataFolder
 
 def watched(event, arguments):
     global left
-    if event in ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "open"):
+    writes = event == "open" and arguments[2] & os.O_ACCMODE
+    if writes or event in ("os.rename", "os.mkdir", "os.remove", "os.rmdir"):
         if left and str(folder.path) in str(arguments[0]):
             left -= 1
             if left == 0:

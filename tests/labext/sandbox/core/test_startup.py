@@ -8,7 +8,7 @@ import shlex
 import shutil
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from labext.sandbox.jobs.administration import open_administration
 
 pytestmark = pytest.mark.contract
 
-NewBox = Callable[..., Sandbox]
+SUPPORT = Path(__file__).parents[3] / "support"
 JOBS_AND_NB = ["labext.sandbox.jobs.app:service", "labext.sandbox.nb.app:service"]
 
 
@@ -57,6 +57,32 @@ def start_error(box: Sandbox) -> LabextError:
 
 
 Filled = tuple[Sandbox, dict[str, bytes]]
+SMALL = ["labext_test_service:service"]
+
+
+@pytest.fixture(scope="module")
+def stopped_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a stopped sandbox with the small service, which has ten rows."""
+    folder = tmp_path_factory.mktemp("stopped") / "box"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
+        with Sandbox(folder, rate="off", services=SMALL) as box:
+            for number in range(10):
+                url = f"{box.jobs.base_url}tasks/answer/row{number}"
+                requests.post(url, json={}, timeout=60)
+    return folder
+
+
+@pytest.fixture
+def stopped(
+    stopped_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Sandbox]:
+    """A copy of that sandbox."""
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
+    folder = shutil.copytree(stopped_folder, tmp_path / "stopped")
+    box = Sandbox(folder, rate="off", services=SMALL)
+    yield box
+    box.stop()
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +221,8 @@ def test_adopted_database_invalidates_presigned_urls(filled):
 
 
 @pytest.mark.sqlite
-def test_database_of_another_version_is_refused_unchanged(small_box):
-    box = small_box()
-    box.stop()
+def test_database_of_another_version_is_refused_unchanged(stopped):
+    box = stopped
     database = box.data_dir / "sandbox.sqlite"
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '999'")
@@ -216,18 +241,16 @@ def test_database_of_another_version_is_refused_unchanged(small_box):
 # Files without a row
 
 
-def test_files_without_a_row_are_quarantined(small_box, capsys):
-    box = small_box()
-    requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
-    box.stop()
+def test_files_without_a_row_are_quarantined(stopped, capsys):
+    box = stopped
     files = box.data_dir / "jobs" / "files"
     (files / "unknown" / "deep").mkdir(parents=True)
     (files / "unknown" / "deep" / "result.csv").write_text("a,b")
     (files / "unknown.txt").write_text("text")
-    (files / "known").write_text("kept")
+    (files / "row0").write_text("kept")
     (files / "empty" / "inner").mkdir(parents=True)
     status = box.start()
-    assert tree(files) == {"known": b"kept"}
+    assert tree(files) == {"row0": b"kept"}
     assert not (files / "empty").exists()
     assert quarantined(box) == {
         "jobs/files/unknown/deep/result.csv": b"a,b",
@@ -247,11 +270,8 @@ def test_files_without_a_row_are_quarantined(small_box, capsys):
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("left", [0, 5])
-def test_damaged_index_moves_no_file(small_box, left):
-    box = small_box()
-    for number in range(10):
-        requests.post(f"{box.jobs.base_url}tasks/answer/row{number}", json={}, timeout=60)
-    box.stop()
+def test_damaged_index_moves_no_file(stopped, left):
+    box = stopped
     files = box.data_dir / "jobs" / "files"
     files.mkdir()
     for number in range(10):
@@ -272,10 +292,9 @@ def test_damaged_index_moves_no_file(small_box, left):
 # Errors of the start
 
 
-def test_full_disk_at_start_is_reported(small_box, request):
-    box = small_box()
-    box.stop()
-    request.getfixturevalue("cold")  # a started process inherits the limit
+@pytest.mark.usefixtures("cold")  # a started process inherits the limit
+def test_full_disk_at_start_is_reported(stopped):
+    box = stopped
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
@@ -309,9 +328,8 @@ def test_taken_or_unusable_port_is_replaced(tmp_path):
         "secrets/signing",
     ],
 )
-def test_unusable_file_is_named(small_box, name):
-    box = small_box()
-    box.stop()
+def test_unusable_file_is_named(stopped, name):
+    box = stopped
     path = box.data_dir / name
     path.unlink(missing_ok=True)
     path.mkdir()
