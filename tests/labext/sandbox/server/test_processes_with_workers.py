@@ -58,15 +58,13 @@ def read_runs(journal: Path) -> list[Run]:
 
 
 class Site:
-    """A server with two processes, the workers of a test, and accounts with keys."""
+    """A server with two processes, the workers of a test, and an account with a key."""
 
-    def __init__(
-        self, server: Server, database: Database, folder: Path, keys: dict[str, str]
-    ) -> None:
+    def __init__(self, server: Server, database: Database, folder: Path, key: str) -> None:
         self.server = server
         self.database = database
         self.journal = folder / "journal"
-        self._keys = keys
+        self._key = key
         address = (server.status().worker_command or "").split()[3]
         self.workers = Cluster(folder / "cluster", beside=address)
 
@@ -79,20 +77,15 @@ class Site:
             preload=["labext_test_journal"],
         )
 
-    def ask(self, method: str, path: str, user: str = "eve@example.org", **more: Any) -> Any:
+    def ask(self, method: str, path: str, **more: Any) -> Any:
         """Send a request on a new connection; again if its process was killed meanwhile."""
-        if user not in self._keys:
-            self._keys[user] = new_key("sk_")
-            with open_administration(self.server.data_dir) as admin:
-                admin.add_account(user)
-                admin.add_key(user, self._keys[user])
         assert self.server.settings is not None
         for _ in range(50):
             with contextlib.suppress(requests.ConnectionError):
                 response = requests.request(
                     method,
                     f"{self.server.settings.origin('jobs')}{path}",
-                    headers={"x-api-key": self._keys[user], "Connection": "close"},
+                    headers={"x-api-key": self._key, "Connection": "close"},
                     verify=str(self.server.settings.ca_bundle),
                     timeout=30,
                     **more,
@@ -102,14 +95,14 @@ class Site:
             time.sleep(0.1)
         pytest.fail("nobody answers")
 
-    def submit(self, name: str, count: int, seconds: float, user: str = "eve@example.org") -> None:
+    def submit(self, name: str, count: int, seconds: float) -> None:
         labels = [f"{name}-{number}" for number in range(count)]
         settings = [
             {"journal": str(self.journal), "label": label, "seconds": seconds} for label in labels
         ]
         body = {"batchName": name, "type": TOOLS[0], "settings": settings}
         body["jobNames"] = [f"n{number}" for number in range(count)]
-        self.ask("POST", "/api/submit-batch", user, json=body)
+        self.ask("POST", "/api/submit-batch", json=body)
 
     def is_complete(self, batch: str) -> bool:
         with self.database.read() as session:
@@ -181,29 +174,35 @@ def _is_scheduler(process: psutil.Process) -> bool:
 @pytest.fixture(scope="module")
 def running_site(
     tmp_path_factory: pytest.TempPathFactory, postgresql_server: Any
-) -> Iterator[tuple[Server, Database, dict[str, str]]]:
-    """A running server, which every test but the last one leaves running; its database and keys."""
+) -> Iterator[tuple[Server, Database, str]]:
+    """A running server, which all tests but the last leave running; its database and a key."""
+    key = new_key("sk_")
     url, folder = postgresql_server.new_database(), tmp_path_factory.mktemp("server")
-    server = make_server(folder, url, processes=2, executor="dask", services=SERVICES)
+    server = make_server(
+        folder, url, processes=2, executor="dask", services=SERVICES, log_format="json"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
         short_intervals.use(patch)
         server.start()
+    with open_administration(server.data_dir) as admin:
+        admin.add_account("eve@example.org")
+        admin.add_key("eve@example.org", key)
     with contextlib.closing(Database(url)) as database:
-        yield server, database, {}
+        yield server, database, key
     server.stop()
 
 
 @pytest.fixture
 def site(
-    running_site: tuple[Server, Database, dict[str, str]],
+    running_site: tuple[Server, Database, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Site]:
     """The server and new workers, with short leases."""
-    server, database, keys = running_site
+    server, database, key = running_site
     short_intervals.use(monkeypatch)
-    site = Site(server, database, tmp_path, keys)
+    site = Site(server, database, tmp_path, key)
     yield site
     print(server.status(), *site.runs(), sep="\n")  # pytest shows it if the test has failed
     host_log.print_end(server.data_dir)
@@ -255,6 +254,9 @@ def test_metrics_show_slots_running_tasks_and_lost_workers(site: Site) -> None:
     wait_until(lambda: "labext_worker_ready bench" not in site.metrics(), 20)
     time.sleep(1.2)
     assert {site.metrics()["labext_workers_lost_total"] for _ in range(4)} == {lost + 1}
+    lines = (site.server.data_dir / "host.log").read_text().splitlines()
+    loggers = {json.loads(line)["logger"].partition(".")[0] for line in lines}
+    assert loggers == {"labext"}, "not dask's, which also runs in the scheduler"
 
 
 def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None:
@@ -333,19 +335,6 @@ def test_cancel_through_another_process_reaches_the_worker(
     stop.join(30)
     wait_until(lambda: site.ask("GET", "/api/workers")["workers"][1]["busy"] == 0)
     assert [one.pid for one in site.runs()] == [run.pid]
-
-
-def test_accounts_take_turns_at_the_workers(site: Site) -> None:
-    site.start_worker("bench")
-    wait_until(lambda: "bench" in site.ready())
-    site.submit("many", 20, 0.6)
-    wait_until(site.runs)
-    submitted = time.monotonic()
-    site.submit("one", 1, 0.6, "mallory@example.org")
-    wait_until(lambda: site.is_complete("one"))
-    order = [run.label for run in site.runs() if run.began > submitted]
-    assert order.index("one-0") <= SLOTS + 1
-    assert not site.is_complete("many")
 
 
 def test_killed_scheduler_is_started_once_again(site: Site) -> None:
