@@ -80,16 +80,11 @@ def test_invalid_result_request_names_the_field(api, kit, body, status, field):
     assert field in kit.error_message(api.post("result", body), status)
 
 
-def test_single_file_of_a_job(api, helix):
-    archive = api.archive(helix)
-    for name in archive.namelist():
-        assert fetch(api.address(helix, fileName=name)).content == archive.read(name)
-
-
-def test_single_file_of_a_batch(api, helices):
-    archive = api.archive(helices)
-    for name in ("metrics.csv", "j1/score.json"):
-        assert fetch(api.address(helices, fileName=name)).content == archive.read(name)
+def test_single_file_of_a_job_or_batch(api, helix, helices):
+    for job in (helix, helices):
+        archive = api.archive(job)
+        for name in archive.namelist():
+            assert fetch(api.address(job, fileName=name)).content == archive.read(name)
 
 
 HOSTILE = [
