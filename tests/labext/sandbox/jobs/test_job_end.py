@@ -92,22 +92,6 @@ def test_stopping_a_batch_stops_its_jobs(narrow, kit):
     assert api.row(slow)["JobStatus"] == "Running"
 
 
-def test_batch_can_be_stopped_while_aggregating(own_box, kit):
-    api = kit.Api(own_box)
-    first = api.submit("rna_fold", kit.SLOW)  # occupies the worker until the others wait in order
-    name = api.batch([kit.cut()])
-    slow = api.submit("rna_fold", kit.SLOW)
-    api.post("stop-job", {"jobName": first})
-    api.until(name, lambda row: row["batchStatus"] == "Aggregating")
-    api.post("stop-job", {"jobName": name})
-    api.post("stop-job", {"jobName": slow})
-    other = api.submit("digest", kit.cut())
-    api.ended(other)  # runs after the aggregation would have run
-    parent = api.row(name)
-    assert parent["batchStatus"] == "Stopped"
-    assert parent["statuses"]["Complete"] == 1
-
-
 def test_batch_continues_without_stopped_or_deleted_jobs(narrow, kit):
     api, slow, _box = narrow
     name = api.batch([kit.cut()] * 4)

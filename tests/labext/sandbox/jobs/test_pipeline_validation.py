@@ -378,16 +378,19 @@ def test_missing_package_of_a_stage_names_the_extra_to_install(site, student, mo
         submit(site, student, "q")
 
 
-def test_pipeline_stops_if_a_permission_is_withdrawn(site, student):
+@pytest.mark.parametrize("withdrawn", [True, False])
+def test_pipeline_stops_if_a_permission_is_withdrawn(site, student, withdrawn):
     with site.database.write() as session:
         session.get_one(Account, student.id).gates = ["advanced"]
     student.gates = ["advanced"]
     modes = {"normal_modes": {"pdbFile": "pipe", "springs": "distance"}}
     submit(site, student, stages=[TWO[0], {"task": "Score", "toolSettings": modes}])
-    with site.database.write() as session:
-        session.get_one(Account, student.id).gates = []
+    if withdrawn:
+        with site.database.write() as session:
+            session.get_one(Account, student.id).gates = []
     finish(site, "p-stage1-peptide_build")
-    assert "Setting 'springs' is unknown" in (row(site, "p").reason or "")
+    assert ("Setting 'springs' is unknown" in (row(site, "p").reason or "")) == withdrawn
+    assert waiting(site) == ([] if withdrawn else ["p-stage2-normal_modes"])
 
 
 def test_refused_pipeline_leaves_no_row_and_no_file(site, student):

@@ -270,13 +270,6 @@ def test_invalid_pipeline_name_is_refused(api, kit, path, name):
     assert "jobName" in kit.error_message(api.post(path, body))
 
 
-def test_gated_setting_is_accepted_with_the_permission(api, teacher, kit):
-    springs = {"normal_modes": {"pdbFile": "pipe", "springs": "distance"}}
-    name = submit(teacher, kit, [stage(HELIX), stage(springs)], [PEPTIDE])
-    assert teacher.ended(name)["JobStatus"] == "Complete"
-    kit.error_message(api.get("jobs", jobName=name), 404)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -339,18 +339,6 @@ def test_rebuilt_archive_has_none_of_many_deleted_jobs(own_box, kit):
     assert counted == on_disk
 
 
-def test_job_deleted_during_first_aggregation_is_left_out(own_box, kit):
-    api = kit.Api(own_box)
-    name = api.batch([kit.cut()] * 3)
-    slow = api.submit("rna_fold", kit.SLOW)
-    api.until(name, lambda row: row["batchStatus"] == "Aggregating")
-    delete(api, f"{name}-j1")
-    api.post("stop-job", {"jobName": slow})
-    row = api.ended(name)
-    assert (row["batchStatus"], row.get("AggregationError")) == ("Complete", None)
-    assert jobs_in(api.archive(name)) == ({"j0", "j2"}, ["j0", "j2"])
-
-
 def test_archive_is_rebuilt_with_full_storage(own_box, kit):
     api = kit.Api(own_box)
     name = api.batch([kit.cut()] * 3)
