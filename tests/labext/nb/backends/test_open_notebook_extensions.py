@@ -13,7 +13,6 @@ from labext import progress
 from labext.errors import (
     InputError,
     JobFailedError,
-    NotFoundError,
     NotReadyError,
     ServiceError,
     SetupError,
@@ -94,81 +93,7 @@ def test_invalid_setting_is_not_sent(nb, replay, changes, message):
     assert len(replay.sent("PUT", "/settings")) == before
 
 
-# Commands
-
-
-def test_commands_include_source_processing(nb):
-    row = nb.commands.list().iloc[0]
-    assert (row["subject"], row["command"]) == ("Bench notes", "process_source")
-    assert row["status"] == "completed"
-    assert nb.commands.list(status="failed").empty
-    assert nb.commands.list(command="embed_note").empty
-    assert "process_source" in set(nb.commands.kinds()["command"])
-
-
-def test_command_is_run_and_awaited(nb, replay):
-    started = nb.commands.run("embed_note", {"note_id": "note:1"})
-    assert bodies(replay, "POST", "/commands/jobs") == [
-        {"command": "embed_note", "app": "open_notebook", "input": {"note_id": "note:1"}}
-    ]
-    assert started["status"] == "submitted"
-    done = nb.commands.wait(started["job_id"])
-    assert (done["status"], done["command"]) == ("completed", "embed_note")
-    assert done["error_message"] is None
-    with pytest.raises(InputError, match="did you mean"):
-        nb.commands.run("embed_not", {"note_id": "note:1"})
-    with pytest.raises(InputError, match="not the identifier of a command"):
-        nb.commands.get("source:1")
-
-
-def test_cancel_returns_the_actual_status(nb, replay):
-    job = nb.commands.run("embed_note", {"note_id": "note:1"})["job_id"]
-    replay.state.works = False
-    try:
-        assert nb.commands.cancel(job)["status"] == "new"
-    finally:
-        replay.state.works = True
-    nb.commands.wait(job)
-    sent = len(replay.sent("DELETE", f"/commands/jobs/{job}"))
-    with pytest.raises(InputError, match="has ended already"):
-        nb.commands.cancel(job)
-    assert len(replay.sent("DELETE", f"/commands/jobs/{job}")) == sent == 1
-
-
 # Insights
-
-
-def test_insight_lifecycle(nb, replay):
-    created = nb.insights.create("Bench notes", PAPER)
-    assert created["insight_type"] == "Paper Analysis"
-    again = nb.insights.create("Bench notes", PAPER, model="fake-chat")
-    assert again["id"] != created["id"]
-    path = f"/sources/{created['source_id']}/insights"
-    transformation = nb.transformations.find(PAPER)
-    assert bodies(replay, "POST", path) == [
-        {"transformation_id": transformation},
-        {"transformation_id": transformation, "model_id": nb.models.find("fake-chat")},
-    ]
-    frame = nb.insights.list("Growth")
-    created_rows = frame[frame["insight_type"] == "Paper Analysis"]
-    assert list(created_rows["id"]) == [created["id"], again["id"]]
-    assert list(nb.insights.list(sources="Bench notes")["id"]) == list(frame["id"])
-    assert {created["id"], again["id"]} <= {*nb.insights.names()}  # their type is not informative
-    nb.insights.delete(again["id"])
-    assert "Paper Analysis" in nb.insights.names()
-    assert nb.insights.get("paper analysis") == created
-
-    note = nb.insights.save("Paper Analysis", "Growth")
-    assert note["title"] == "Paper Analysis from source Bench notes"
-    assert note["note_type"] == "ai"  # which the server does not state
-    assert note["content"] == created["content"]
-    assert list(nb.notes.list("Growth")["id"]) == [note["id"]]
-    nb.insights.delete("Paper Analysis")
-    with pytest.raises(NotFoundError, match="There is no insight"):
-        nb.insights.get("Paper Analysis")
-    with pytest.raises(NotFoundError) as caught:
-        nb.insights.get(created["id"])
-    assert caught.value.next_step == "See `nb.insights.list()`."
 
 
 def test_insight_timeout_and_failure(nb, replay):
@@ -185,29 +110,6 @@ def test_insight_timeout_and_failure(nb, replay):
 
 
 # Vectors
-
-
-def test_embed_one_record_or_all(nb, replay):
-    source, note = nb.sources.find("Bench notes"), nb.notes.create("Warm.", notebook="Growth")["id"]
-    for record, kind in (
-        (nb.embeddings.source("Bench notes"), "source"),
-        (nb.embeddings.note(note), "note"),
-    ):
-        assert record["item_type"] == kind
-        assert nb.commands.wait(record["job_id"])["command"] == f"embed_{kind}"
-    assert bodies(replay, "POST", "/embed") == [
-        {"item_id": source, "item_type": "source", "async_processing": True},
-        {"item_id": note, "item_type": "note", "async_processing": True},
-    ]
-    started = nb.embeddings.rebuild("all", insights=False)
-    assert bodies(replay, "POST", "/embeddings/rebuild") == [
-        {"mode": "all", "include_sources": True, "include_notes": True, "include_insights": False}
-    ]
-    assert nb.embeddings.status(started["job_id"])["completed_at"] is None
-    done = nb.embeddings.wait(started["job_id"])
-    assert (done["status"], done["processed"]) == ("completed", started["total_items"])
-    with pytest.raises(InputError, match="all excluded"):
-        nb.embeddings.rebuild(sources=False, notes=False, insights=False)
 
 
 def test_missing_embedding_model_prevents_embedding(nb, replay):
@@ -240,33 +142,6 @@ def test_reply_is_kept_if_the_title_of_its_source_cannot_be_read(nb, monkeypatch
     reply = nb.source_chats.send(source, chat, "Which strain?")
     assert [(cited.id, cited.title) for cited in reply.citations] == [(source, "")]
     nb.source_chats.delete(source, chat)
-
-
-def test_source_chat_lifecycle(nb, replay):
-    chat = nb.source_chats.create("Bench notes", "About it", model_override="fake-chat")
-    source = chat["source_id"]
-    assert nb.source_chats.send("Bench notes", "About it", "Which strain?").text.startswith(
-        "Fake answer (fake-chat) to: 'Which strain?'"
-    )
-    second = nb.source_chats.send("Bench notes", chat["id"], "And then?")
-    assert "'And then?'" in second.text  # preceded by the previous reply again
-    assert [(citation.id, citation.title) for citation in second.citations] == [
-        (source, "Bench notes")
-    ]
-    sent = bodies(replay, "POST", f"/sources/{source}/chat/sessions/{chat['id']}/messages")
-    assert sent == [{"message": "Which strain?"}, {"message": "And then?"}]
-    messages = nb.source_chats.messages("Bench notes", "About it")
-    assert list(messages["type"]) == ["human", "ai"] * 2
-    with pytest.raises(ServiceError, match="The reply failed: The AI provider is temporarily"):
-        nb.source_chats.send("Bench notes", "About it", "x", model_override="fail-chat")
-    assert nb.source_chats.update("Bench notes", "About it", title="It")["title"] == "It"
-    assert list(nb.source_chats.list("Bench notes")["message_count"]) == [4]
-    with pytest.raises(NotFoundError, match="no source chat"):
-        nb.source_chats.get("Bench notes", "About it")
-    with pytest.raises(InputError, match="No changes to the chat"):
-        nb.source_chats.update("Bench notes", "It")
-    nb.source_chats.delete("Bench notes", "It")
-    assert nb.source_chats.list("Bench notes").empty
 
 
 # A server of the contract
