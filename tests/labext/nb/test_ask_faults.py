@@ -128,3 +128,9 @@ def test_failed_or_lost_question_is_not_asked_again(faulty, client_of, path):
         [*getattr(client_of(lost), path)("Why?")]
     assert caught.value.next_step == "The answer is not stored: ask again."
     assert failing.count == lost.count == 1
+
+
+def test_note_about_a_search_is_an_attribute_of_its_frame(client_of, faulty):
+    note = "Searched by words alone."
+    server = faulty(faulty.answer({"results": [], "note": note}))
+    assert client_of(server).search("glucose").attrs["note"] == note

@@ -199,9 +199,32 @@ def nb(service: EchoService, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
     return client
 
 
-def test_unknown_question_option_is_a_type_error(service, nb):
-    with pytest.raises(TypeError, match="limt"):
-        nb.ask("Why?", limt=5)
+@pytest.mark.parametrize("limit", [0, True, "5", 2.5])
+def test_invalid_limit_is_refused_by_every_method(service, nb, limit):
+    for act in (
+        nb.search,
+        nb.ask,
+        nb.ask_stream,
+        lambda _, limit: nb.sources.list(limit=limit),
+        lambda _, limit: nb.commands.list(limit=limit),
+    ):
+        with pytest.raises(InputError, match=f"The limit is {limit!r}"):
+            act("Why?", limit=limit)
+    with pytest.raises(InputError, match="The offset is '1'"):
+        nb.sources.list(offset="1")
+    assert service.sent == []
+
+
+def test_unknown_option_is_named_with_the_similar_one(service, nb):
+    for act in (nb.search, nb.ask, nb.ask_stream):
+        with pytest.raises(TypeError, match=r"^unexpected .*'notes_ids' \(did you mean .note_ids"):
+            act("Why?", notes_ids=["a"])
+    with pytest.raises(TypeError, match=r"^unexpected .*'model_override'"):
+        nb.search("glucose", model_override="gpt-4o")
+    with pytest.raises(TypeError, match=r"^unexpected .*'limit'"):
+        nb.chat.execute("session", "Why?", limit=3)
+    with pytest.raises(TypeError, match=r"^unexpected .*'segments' \(did you mean .num_segments"):
+        nb.episode_profiles.create("short", segments=2)
     assert service.sent == []
 
 

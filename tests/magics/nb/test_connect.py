@@ -68,6 +68,8 @@ def test_password_prompt_is_hidden(run, refused, nb_box, answers, capsys):
     status_values = status(run)
     assert status_values["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
     assert "accepted" in status_values["password needed"]
+    assert status_values["database"] == "online"
+    assert status_values["version"]
     run("%nb logout")
     refused("%nb notebooks", SignInError)
     assert "%nb login" in status(run)["password needed"]

@@ -290,3 +290,15 @@ class TestChat:
                 backend.execute("chat_session:1", "Why?", message_context(backend, Scope()), None),
                 {"messages": messages},
             )
+
+    def test_context_has_the_requested_parts(self, drive):
+        config = {"notes": {"note:1": "full content"}}
+        response = {"context": {"sources": [], "notes": [{"id": "note:1"}]}, "char_count": 9}
+        call = drive(backend.context(None, "notebook:1", Scope(), config), response)
+        assert call.line == ("POST", "/chat/context")
+        assert call.only.json == {
+            "notebook_id": "notebook:1",
+            "context_config": config,
+            **EVERYTHING,
+        }
+        assert (call.result["notes"], call.result["char_count"]) == ([{"id": "note:1"}], 9)

@@ -292,6 +292,21 @@ def test_large_files_are_compared_by_size(nb, tmp_path, monkeypatch):
     assert nb.sources.has_content(text, file) is None
 
 
+def test_add_keeps_existing_sources_unless_added_again(nb, tmp_path):
+    notebook = nb.notebooks.create("Kept")["id"]
+    paper, page = tmp_path / "culture.txt", tmp_path / "culture.md"
+    paper.write_text("Glucose represses the promoter.")
+    page.write_text("Arabinose induces it.")
+    (first,) = nb.sources.add(paper, notebook)["id"]
+    added: list[Any] = []
+    frame = nb.sources.add([page, paper, str(paper)], notebook, on_added=added.append)
+    assert list(frame["file_name"]) == ["culture.md", "culture.txt"]
+    assert frame["id"][1] == first
+    assert [record["id"] for record in added] == [frame["id"][0]]
+    (again,) = nb.sources.add(paper, notebook, again=True)["id"]
+    assert again != first
+
+
 def test_file_without_a_stored_original_is_added_again(nb, replay, tmp_path):
     file = tmp_path / "plan.txt"
     file.write_text("Vary arabinose.")
