@@ -123,7 +123,8 @@ def test_source_life_cycle(run, printed, refused, tmp_path, shell):
     assert "but not 1 source also in other notebooks" in printed(
         "%nb notebooks delete Sources --delete-sources --preview"
     )
-    run("%nb notebooks delete Sources --delete-sources --yes")
+    deleted = printed("%nb notebooks delete Sources --delete-sources --yes")
+    assert "with 1 source" in deleted
     assert names(run("%nb sources --notebook Shared")) == ["Selection"]
     run("%nb use Shared\n%nb sources unlink Selection")
     assert run("%nb sources").empty
@@ -190,7 +191,7 @@ def test_chat_continues(run, printed):
     run("%nb sessions delete Last --yes")
     # The chat in use was deleted.
     assert "Started the chat" in printed("%nb chat 'What opens the loop?'")
-    run("%nb delete Talk --yes")
+    assert "with 1 note and 3 chats" in printed("%nb delete Talk --yes")
 
 
 def test_results_are_stored_by_name_and_hidden(run, shell):
@@ -199,10 +200,12 @@ def test_results_are_stored_by_name_and_hidden(run, shell):
     assert run("%nb notebooks;") is None
 
 
-def test_model_texts_and_markdown_sources_are_rendered(run):
+def test_model_texts_and_markdown_sources_are_rendered(run, printed):
     run("%nb use Drawn --create")
     run("%nb transformations new Outline --prompt 'List every reagent.' --apply-default")
-    run("%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>")
+    plan = "%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>"
+    run(plan)
+    assert "it was kept" in printed(plan)
     text = run("%nb sources show Plan --text")
     assert text.is_markdown
     assert "shake <b>well</b>" in text.text
