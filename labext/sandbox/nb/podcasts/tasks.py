@@ -109,8 +109,8 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
         result: EpisodeResult,
         task: Task,  # noqa: ARG002
     ) -> None:
-        for name, value in result.items():
-            setattr(row, name, value)
+        row.outline, row.transcript = result["outline"], result["transcript"]
+        row.duration, row.size = result["duration"], result["size"]
         files.remove_draft_after_commit(session, site, row.id)
 
     def _failure_reason(self, outcome: TaskOutcome) -> str:
