@@ -27,6 +27,11 @@ FUZZ = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
+BODIES = [
+    *("submit-job", "validate-job", "submit-batch", "submit-pipeline", "run-pipeline", "result"),
+    *("stop-job", "cancelJob", "cancelBatch", "getPresignedUploadUrl", "delete-job"),
+]
+
 
 def check(response):
     assert response.status_code in KNOWN, (response.status_code, response.text)
@@ -34,6 +39,14 @@ def check(response):
         body = response.json()
         assert set(body) == {"error"}
         assert body["error"].strip()
+
+
+@pytest.mark.parametrize("path", BODIES)
+@FUZZ
+@given(content=st.binary(max_size=200))
+def test_any_bytes_as_a_body(api, path, content):
+    method = "DELETE" if path == "delete-job" else "POST"
+    check(api.session.request(method, api.base + path, data=content, timeout=60))
 
 
 @FUZZ

@@ -164,6 +164,7 @@ def test_query_count_is_capped(number):
 def test_page_has_a_maximum_of_rows_and_a_start_key_unless_it_is_the_last(
     site, student, monkeypatch
 ):
+    assert service.MAX_PAGE_SIZE == 1000
     monkeypatch.setattr(service, "MAX_PAGE_SIZE", 3)
     with site.database.write() as session:
         session.add_all(
