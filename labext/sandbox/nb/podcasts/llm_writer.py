@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors
+from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.podcasts.inputs import fair_share
 from labext.sandbox.nb.podcasts.script import (
     EpisodePlan,
@@ -112,7 +112,6 @@ _NAME_FIELDS = ("name", "title", "heading", "segment", "topic")
 _DESCRIPTION_FIELDS = ("description", "summary", "content", "details", "text")
 _SPEAKER_FIELDS = ("speaker", "name", "role", "character", "who")
 _DIALOGUE_FIELDS = ("dialogue", "text", "line", "content", "says", "utterance")
-_SIZES = ("short", "medium", "long")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 _LIST_ITEM = re.compile(r"^\s*(?:#{1,6}|[-*•]|\(?\d{1,2}[.):]|segment \d{1,2}[.:)]?)\s+(.+)$", re.I)
@@ -149,7 +148,7 @@ def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] =
     for who, text, sources in utterances:
         speaker = _match_speaker(who, speakers)
         # In parts, since the time that removing markup takes is more than linear.
-        parts = chat.split_text(text, _MAX_TEXT_LENGTH)
+        parts = segmentation.split_text(text, _MAX_TEXT_LENGTH)
         spoken = " ".join(filter(None, map(strip_markup, parts)))
         if speaker is None or not spoken:
             continue
@@ -229,7 +228,9 @@ def _parse_segment(item: Mapping[str, Any]) -> Segment | None:
     if not name or any(key in item for key in ("speaker", "dialogue")):
         return None
     size = _first_text(item, ("size", "length")).lower()
-    return Segment(name[:_MAX_NAME_LENGTH], description, size if size in _SIZES else "medium")
+    return Segment(
+        name[:_MAX_NAME_LENGTH], description, size if size in _SEGMENT_TURNS else "medium"
+    )
 
 
 def _parse_list_item(line: str) -> Segment | None:
@@ -237,12 +238,8 @@ def _parse_list_item(line: str) -> Segment | None:
     if match is None:
         return None
     name, _, description = re.sub(r"[*_`]", "", match.group(1)).partition(": ")
-    name = spoken_title(name.strip(" :-–—"))
-    return (
-        Segment(name[:_MAX_NAME_LENGTH], strip_markup(description[:_MAX_TEXT_LENGTH]))
-        if name
-        else None
-    )
+    name = spoken_title(name.strip(" :-–—"))[:_MAX_NAME_LENGTH]
+    return Segment(name, strip_markup(description[:_MAX_TEXT_LENGTH])) if name else None
 
 
 def _first_text(
@@ -306,27 +303,26 @@ class Excerpts:
     def __init__(self, site: Site, material: Material) -> None:
         self._site, self._texts = site, material.texts
         with site.database.read() as session:
-            self._limits = chat.part_limits(session)
+            self._max_length = limits.get_limit(session, "model_characters")
 
     def whole(self) -> str:
         """Return all of the material, with long texts summarized if it is too long."""
         with self._site.database.read() as session:
             model = registry.get_default_model(session, "summary")
         headings = len(_format_texts(Text(item.title, "") for item in self._texts))
-        total = max(self._limits.characters - headings, self._limits.characters // 2)
+        total = max(self._max_length - headings, self._max_length // 2)
         limit = fair_share([len(item.text) for item in self._texts], total)
         return self._cut(
-            Text(item.title, _shorten(self._site, model, item.text, limit, self._limits))
-            for item in self._texts
+            Text(item.title, _shorten(self._site, model, item.text, limit)) for item in self._texts
         )
 
     def _cut(self, texts: Iterable[Text]) -> str:
         """Return texts with their titles, cut at the limit if there are very many."""
-        return _format_texts(texts)[: self._limits.characters]
+        return _format_texts(texts)[: self._max_length]
 
     def about(self, segment: Segment) -> str:
         """Return the pieces of the material most relevant to a segment, in their original order."""
-        limit = self._limits.characters
+        limit = self._max_length
         if len(whole := _format_texts(self._texts)) <= limit:
             return whole
         segment_terms = frozenset(segmentation.stem_words(f"{segment.name} {segment.description}"))
@@ -348,14 +344,12 @@ class Excerpts:
             _TextPiece(source, place, piece, frozenset(segmentation.stem_words(piece)))
             for source, text in enumerate(self._texts)
             for place, piece in enumerate(
-                chat.split_text(text.text[:_MAX_CHARACTERS], _PIECE_LENGTH)
+                segmentation.split_text(text.text[:_MAX_CHARACTERS], _PIECE_LENGTH)
             )
         ]
 
 
-def _shorten(
-    site: Site, model: Model | None, text: str, limit: int, limits: chat.PartLimits
-) -> str:
+def _shorten(site: Site, model: Model | None, text: str, limit: int) -> str:
     """Return a text shortened to at most `limit` characters."""
     if len(text) <= limit:
         return text
@@ -366,7 +360,7 @@ def _shorten(
             return chat.generate_reply(site, model, [{"role": "user", "content": content}])
 
         try:
-            return chat.ask_in_parts(ask, SUMMARY_PROMPT, text, limits)[:limit]
+            return chat.ask_in_parts(site, ask, SUMMARY_PROMPT, text)[:limit]
         except HTTPException as error:
             print(f"A text is shortened by the built-in model: {error.detail}")
     return extractive.summarize(text[:_MAX_CHARACTERS], max(3, limit // _SENTENCE_LENGTH))[:limit]

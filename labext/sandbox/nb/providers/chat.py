@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.data_folder import admin_command
@@ -111,66 +109,35 @@ def _extract_title(content: str) -> str:
 AskModel = Callable[[str, str], str]
 """Takes a prompt and a text, and returns a model's reply."""
 
-_SEAMS = ("\n\n", "\n", ". ", " ")
-"""Preferred places to cut a text, the best first."""
-
-
-@dataclass(frozen=True)
-class PartLimits:
-    """The maximum characters of a part sent to a model, and the maximum number of parts."""
-
-    characters: int
-    parts: int
-
-
-def part_limits(session: Session) -> PartLimits:
-    """Return the configured limits."""
-    return PartLimits(
-        limits.get_limit(session, "model_characters"), limits.get_limit(session, "model_parts")
-    )
-
 
 def ask_in_parts(
-    ask: AskModel, prompt: str, text: str, limits: PartLimits, ask_last: AskModel | None = None
+    site: Site, ask: AskModel, prompt: str, text: str, ask_last: AskModel | None = None
 ) -> str:
     """Return a model's reply about a text of any length.
 
     `ask_last` is used instead of `ask` for the call whose reply is returned.
     """
-    if len(text) <= limits.characters:
+    with site.database.read() as session:
+        max_length = limits.get_limit(session, "model_characters")
+        longest = max_length * limits.get_limit(session, "model_parts")
+    if len(text) <= max_length:
         return (ask_last or ask)(prompt, text)
-    if len(text) > limits.characters * limits.parts:
+    if len(text) > longest:
         raise errors.too_large(
             f"The text has {len(text):,} characters; a model's server is given at most "
-            f"{limits.characters * limits.parts:,}. Take a shorter text or the built-in model, or "
-            f"allow more: {admin_command('nb limits set model_parts')}."
+            f"{longest:,}. Take a shorter text or the built-in model, or allow more: "
+            f"{admin_command('nb limits set model_parts')}."
         )
-    pieces = split_text(text, limits.characters)
+    pieces = segmentation.split_text(text, max_length)
     replies = [
         ask(f"{prompt}\n\nThis is part {number} of {len(pieces)} of a longer text.", piece)
         for number, piece in enumerate(pieces, 1)
     ]
     together = "\n\n".join(replies)
-    if len(together) > limits.characters:
+    if len(together) > max_length:
         return together
     merge_prompt = (
         f"{prompt}\n\nThis was done with each part of a long text, and this is what came out. Make "
         "one answer of it, as if the text had been read at once; add nothing."
     )
     return (ask_last or ask)(merge_prompt, together)
-
-
-def split_text(text: str, max_length: int) -> list[str]:
-    """Split a text into parts of at most `max_length` characters at paragraphs, lines or sentences.
-
-    Each cut is at the best kind of seam that leaves the part at least half full.
-    """
-    parts = []
-    while len(text) > max_length:
-        ends = (text.rfind(seam, max_length // 2, max_length) + len(seam) for seam in _SEAMS)
-        end = next(
-            (end for seam, end in zip(_SEAMS, ends, strict=True) if end >= len(seam)), max_length
-        )
-        parts.append(text[:end].strip())
-        text = text[end:]
-    return [part for part in [*parts, text.strip()] if part]

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
 from labext.sandbox.nb.speech import voices
+from labext.sandbox.nb.text import segmentation
 
 SPOKEN_SIGNS = "^°µμΩ→←↑↓©®™"
 """Signs that are spoken although they are not letters."""
@@ -156,10 +157,10 @@ _BASES = re.compile(
 )
 _RESIDUES = re.compile(r"(?<!\w)[ACDEFGHIKLMNPQRSTVWYX*]{16,}(?!\w)")
 _UNREADABLE = re.compile(r"\S{41,}")
-_NOT_BASE = re.compile(r"[^ACGTUNacgtun]")
+_BASE = re.compile(r"[ACGTUNacgtun]")
 _BLANKS = re.compile(r"\s+")
 _SAYABLE = re.compile(r"[^\W_]")
-_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
+_SEAMS = (". ", "! ", "? ", "… ", "。 ", ", ", "; ", ": ", " ")
 
 
 def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
@@ -167,7 +168,8 @@ def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
 
     Units and signs are replaced by words if the language is English, or None.
     """
-    for part in _split_parts(normalize_text(text, language)):
+    normalized = normalize_text(text, language)
+    for part in segmentation.split_text(normalized, MAX_PIECE_LENGTH, _SEAMS):
         if _SAYABLE.search(part):
             yield part
 
@@ -180,7 +182,7 @@ def normalize_text(text: str, language: str | None = None) -> str:
     english = voices.is_english(language)
     if english:
         text = _ADDRESS.sub(r"the page at \1", text)
-        text = _BASES.sub(_describe_bases, text)
+        text = _BASES.sub(lambda match: f"a sequence of {len(_BASE.findall(match[0]))} bases", text)
         text = _RESIDUES.sub(lambda match: f"a sequence of {len(match[0])} residues", text)
     else:
         text = _ADDRESS.sub(r"\1", text)
@@ -194,39 +196,7 @@ def normalize_text(text: str, language: str | None = None) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
-def _describe_bases(match: re.Match[str]) -> str:
-    count = len(_NOT_BASE.sub("", match[0].strip("53'′’ -")))
-    return f"a sequence of {count} bases"
-
-
 def _shorten_token(match: re.Match[str]) -> str:
     """Return the first words of a token that is too long to be a word."""
     words = re.findall(r"[^\W_]{2,12}", match[0])[:3]
     return " ".join(words)
-
-
-def _split_parts(text: str) -> Iterator[str]:
-    """Split a text into parts of at most `MAX_PIECE_LENGTH` characters, at sentences or words."""
-    part = ""
-    for sentence in _SENTENCE.split(text):
-        for words in _split_long(sentence):
-            if part and len(part) + 1 + len(words) > MAX_PIECE_LENGTH:
-                yield part
-                part = ""
-            part = f"{part} {words}" if part else words
-    if part:
-        yield part
-
-
-def _split_long(sentence: str) -> Iterator[str]:
-    while len(sentence) > MAX_PIECE_LENGTH:
-        comma = max(
-            sentence.rfind(sign, MAX_PIECE_LENGTH // 2, MAX_PIECE_LENGTH)
-            for sign in (", ", "; ", ": ")
-        )
-        place = comma + 1 if comma > 0 else sentence.rfind(" ", 1, MAX_PIECE_LENGTH)
-        place = place if place > 0 else MAX_PIECE_LENGTH
-        yield sentence[:place].strip()
-        sentence = sentence[place:].strip()
-    if sentence:
-        yield sentence

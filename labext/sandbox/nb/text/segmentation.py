@@ -6,7 +6,7 @@ import functools
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import snowballstemmer  # type: ignore[import-untyped]
@@ -123,6 +123,26 @@ def _stem(word: str) -> str:
     with _stemmer_lock:  # a stemmer is not thread-safe
         stem: str = _stemmer.stemWord(word)
     return stem
+
+
+_SEAMS = ("\n\n", "\n", ". ", " ")
+"""Preferred places to cut a text, the best first."""
+
+
+def split_text(text: str, max_length: int, seams: Sequence[str] = _SEAMS) -> list[str]:
+    """Split a text into parts of at most `max_length` characters at paragraphs, lines or sentences.
+
+    Each cut is at the best kind of seam that leaves the part at least half full.
+    """
+    parts = []
+    while len(text) > max_length:
+        ends = (text.rfind(seam, max_length // 2, max_length) + len(seam) for seam in seams)
+        end = next(
+            (end for seam, end in zip(seams, ends, strict=True) if end >= len(seam)), max_length
+        )
+        parts.append(text[:end].strip())
+        text = text[end:]
+    return [part for part in [*parts, text.strip()] if part]
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -47,7 +47,7 @@ def run_transformation(
 ) -> str:
     """Return a model's output for a text, given the default prompt and this one."""
     with site.database.read() as session:
-        instructions, limits = get_instructions(session).strip(), chat.part_limits(session)
+        instructions = get_instructions(session).strip()
     if registry.is_built_in(model):
         return extractive.quote_key_sentences(text, prompt)
 
@@ -59,7 +59,7 @@ def run_transformation(
         return chat.generate_reply(site, model, [*system, message], cancel_token, None, observed)
 
     ask_part = partial(ask, observed=Monitor(monitor.usage))
-    return chat.ask_in_parts(ask_part, prompt, text, limits, partial(ask, observed=monitor))
+    return chat.ask_in_parts(site, ask_part, prompt, text, partial(ask, observed=monitor))
 
 
 _RETRY_HINT = "Retry the source to create it."

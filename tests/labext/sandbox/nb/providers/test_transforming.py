@@ -13,9 +13,9 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.nb import settings
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.providers import chat
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model, Transformation
+from labext.sandbox.nb.text import segmentation
 from labext.sandbox.nb.transformations import router, service
 
 
@@ -58,7 +58,7 @@ def test_text_with_too_many_parts_is_413(site, talker, provider):
 
 @given(st.text(max_size=400), st.integers(2, 60))
 def test_parts_cover_the_text(text, maximum):
-    cut = chat.split_text(text, maximum)
+    cut = segmentation.split_text(text, maximum)
     assert all(0 < len(item) <= maximum for item in cut)
     assert "".join("".join(cut).split()) == "".join(text.split())
 
