@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -25,7 +24,6 @@ from labext.sandbox.nb.providers.chat_forms import (
 from labext.sandbox.nb.providers.servers import ProviderServer, remove_key, server_of_model
 from labext.sandbox.nb.providers.speech_forms import (
     SPEECH_FORMS,
-    RecognizedText,
     SpeechForm,
     word_probabilities,
 )
@@ -288,21 +286,16 @@ def transcribe(
     """Return the speech in an audio file, and the probability of each word if the server states it.
 
     The text is empty if there is no speech.
-
-    Raises:
-        HTTPException: as `chat`.
-        CallCancelledError: if the call was cancelled.
-        OSError: if the file can't be read.
     """
     server = server_of_model(site, model)
     form = _speech_form(server)
     request = form.hear(server, model.name, path)
     answer = request_json(server, request.path, request.payload, cancel_token)
-    recognized: RecognizedText = _parse(server, form.parse_text, answer)
-    if not isinstance(recognized.text, str):
+    recognized, segments = _parse(server, form.parse_text, answer)
+    if not isinstance(recognized, str):
         raise servers.invalid_response(server, json.dumps(answer))
-    text = remove_key(server, segmentation.encodable(recognized.text).strip())
-    return text, word_probabilities(replace(recognized, text=text))
+    text = remove_key(server, segmentation.encodable(recognized).strip())
+    return text, word_probabilities(text, segments)
 
 
 def list_models(server: ProviderServer) -> list[str]:

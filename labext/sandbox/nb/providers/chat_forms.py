@@ -32,7 +32,6 @@ class Piece:
     """A piece of a reply.
 
     Attributes:
-        text: the words.
         usage: the tokens and the cost as far as this piece states them; see `usage.Usage`.
         is_last: whether the reply is complete.
         is_truncated: whether it ends here because it reached the limit of its length.
@@ -52,11 +51,8 @@ class WireForm(ABC):
     """The format of requests and responses of a provider's servers.
 
     Methods that parse raise KeyError, IndexError, TypeError, AttributeError or ValueError if the
-    value has another form.
-
-    Attributes:
-        models: the path of the list of models.
-        cursor: the query parameter with the last model of the previous page of the list.
+    value has another form. `models` is the path of the list of models, and `cursor` its query
+    parameter with the last model of the previous page.
     """
 
     models: ClassVar[str] = "/models"

@@ -75,19 +75,6 @@ def select_model(session: Session, slot: str, requested: str | None = None) -> M
     return model
 
 
-def select_language_model(session: Session, slot: str, requested: str | None = None) -> Model:
-    """Return the requested model, or else the slot's, if it is a real language model."""
-    model = select_model(session, slot, requested)
-    if is_built_in(model):
-        raise errors.not_configured(
-            "This needs a language model, and the built-in one only quotes passages.",
-            f"Add a credential of a provider, and set the default slot {slot} to one of its "
-            "models.",
-            Action.set_model(slot),
-        )
-    return model
-
-
 def is_built_in(model: Model) -> bool:
     """Return whether a model is included in the service and needs no server."""
     return model.provider == BUILT_IN
@@ -128,10 +115,8 @@ class ProviderInfo:
     """A provider of models.
 
     Attributes:
-        name: its identifier in the service.
         base_url: its address; None if only a credential or the environment states it.
         needs_key: whether it requires a key.
-        kinds: the types of its models.
         form: its wire form, by the name in `calls`.
         key_header: the header with its key.
         default_path: the path of its interface, for addresses without one.

@@ -49,7 +49,6 @@ class ProviderServer:
     """A model's server.
 
     Attributes:
-        name: its name in messages.
         base_url: its address without a trailing slash, such as `https://api.example/v1`.
         key: sent in the header `key_header`; None if it needs none.
         seconds: the time limit of a response, and of each pause of a streamed one.
@@ -57,8 +56,6 @@ class ProviderServer:
         refusal_action: the same as data.
         address_name: how messages name its address.
         address_action: changes its address; None if it is from the environment.
-        provider: the provider of its models.
-        form: its wire form.
         key_header: `Authorization`, which gets `Bearer KEY`, or another header.
         headers: further headers of all requests.
         default_path: appended to an address without a path that answers 404.
@@ -403,7 +400,8 @@ def server_of_credential(
             "Give it an address.",
             Action.set_address_and_key(credential.name),
         )
-    if credential.provider == "google" and credential.key is None and _names_vertex(credential):
+    names_vertex = any(map(credential.option, ("project", "location", "credentials_path")))
+    if credential.provider == "google" and credential.key is None and names_vertex:
         raise errors.not_configured(
             f"{credential.name} has no key, and Vertex AI, which its `project`, `location` or "
             "`credentials_path` belong to, is not supported.",
@@ -422,10 +420,6 @@ def server_of_credential(
         num_ctx=credential.option("num_ctx"),
         **_wire_options(credential.provider, base_url),
     )
-
-
-def _names_vertex(credential: Credential) -> bool:
-    return any(map(credential.option, ("project", "location", "credentials_path")))
 
 
 _HEADERS: Mapping[str, Mapping[str, str]] = {"anthropic": {"anthropic-version": "2023-06-01"}}

@@ -28,25 +28,15 @@ class SpeechRequest:
     accept: str = "application/json"
 
 
-@dataclass(frozen=True)
-class RecognizedText:
-    """A transcript.
-
-    Attributes:
-        text: the words.
-        segments: parts of it with their number of words and the logarithm of their mean
-            probability; empty if the server states no probabilities.
-    """
-
-    text: str
-    segments: Sequence[tuple[int, float]] = ()
+RecognizedText = tuple[str, Sequence[tuple[int, float]]]
+"""A transcript, and parts of it with their number of words and the logarithm of their mean
+probability; no parts if the server states no probabilities."""
 
 
 class SpeechForm(ABC):
     """The wire form of a speech server; methods that parse raise as those of `WireForm`.
 
-    Attributes:
-        voices: voices for speakers without one; empty if the server lists its voices.
+    `voices` are those for speakers without one; it is empty if the server lists its voices.
     """
 
     voices: ClassVar[Sequence[str]] = ()
@@ -111,7 +101,7 @@ class _OpenAISpeech(SpeechForm):
             for segment in value.get("segments") or ()
             if segment.get("avg_logprob") is not None
         ]
-        return RecognizedText(value["text"], segments)
+        return value["text"], segments
 
 
 class _ElevenLabsSpeech(SpeechForm):
@@ -132,7 +122,7 @@ class _ElevenLabsSpeech(SpeechForm):
             for word in value.get("words") or ()
             if word.get("type") == "word" and word.get("logprob") is not None
         ]
-        return RecognizedText(value["text"], words)
+        return value["text"], words
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         return {row["voice_id"]: row["name"] for row in value["voices"]}
@@ -208,7 +198,7 @@ class _GoogleSpeech(SpeechForm):
 
     def parse_text(self, value: Any) -> RecognizedText:
         parts = value["candidates"][0]["content"].get("parts") or []
-        return RecognizedText("".join(part["text"] for part in parts if not part.get("thought")))
+        return "".join(part["text"] for part in parts if not part.get("thought")), ()
 
 
 _TRANSCRIBE = (
@@ -229,16 +219,14 @@ SPEECH_FORMS: Mapping[str, SpeechForm] = {
 """The wire forms by name."""
 
 
-def word_probabilities(recognized: RecognizedText) -> tuple[float, ...]:
+def word_probabilities(text: str, segments: Sequence[tuple[int, float]]) -> tuple[float, ...]:
     """Return the probability of each word; empty if the server states none.
 
     The words of a segment have the same one. If the segments are not those of the text, all words
     have the mean.
     """
-    probabilities = [
-        math.exp(min(log, 0.0)) for words, log in recognized.segments for _ in range(words)
-    ]
-    count = len(recognized.text.split())
+    probabilities = [math.exp(min(log, 0.0)) for words, log in segments for _ in range(words)]
+    count = len(text.split())
     if probabilities and len(probabilities) != count:
         return (sum(probabilities) / len(probabilities),) * count
     return tuple(probabilities)

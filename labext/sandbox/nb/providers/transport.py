@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import orjson
 import requests
 from requests.adapters import HTTPAdapter
-from requests.auth import AuthBase
 from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.filepost import encode_multipart_formdata
@@ -296,6 +295,13 @@ def _open(
     headers = {"Accept": accept, **provider.headers}
     if payload is not None:
         headers["Content-Type"] = payload.media_type
+
+    def authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if provider.key is not None:
+            prefix = "Bearer " if provider.key_header == "Authorization" else ""
+            request.headers[provider.key_header] = f"{prefix}{provider.key}"
+        return request
+
     with requests.Session() as session:
         for scheme in ("http://", "https://"):
             session.mount(scheme, _CheckedAdapter(provider, cancel_tokens))
@@ -307,7 +313,7 @@ def _open(
                 f"{provider.base_url}{path}",
                 data=payload,
                 headers=headers,
-                auth=_KeyAuth(provider.key_header, provider.key),
+                auth=authorize,  # also without a key, or requests would read the user's .netrc
                 timeout=(CONNECT_SECONDS, provider.seconds),
                 allow_redirects=False,
                 stream=True,
@@ -317,19 +323,6 @@ def _open(
             raise servers.connection_failed(provider, error) from None
         with response:
             yield _Response(provider, response, cancel_tokens)
-
-
-class _KeyAuth(AuthBase):
-    """Send only the given key: by default, requests would read the user's .netrc."""
-
-    def __init__(self, header: str, key: str | None) -> None:
-        self._header, self._key = header, key
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self._key is not None:
-            prefix = "Bearer " if self._header == "Authorization" else ""
-            request.headers[self._header] = f"{prefix}{self._key}"
-        return request
 
 
 class _CheckedAdapter(HTTPAdapter):

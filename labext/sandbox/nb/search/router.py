@@ -8,8 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import Field
 
+from labext.actions import Action
 from labext.sandbox.core.dependencies import SiteDep, app_state
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
 from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import chat, registry
@@ -111,7 +113,14 @@ def _search(
         check_identifiers_exist(session, body.source_ids, body.note_ids)
         model = None
         if body.rewrite or body.rerank:
-            model = registry.select_language_model(session, "chat", body.model_override)
+            model = registry.select_model(session, "chat", body.model_override)
+            if registry.is_built_in(model):
+                raise errors.not_configured(
+                    "This needs a language model, and the built-in one only quotes passages.",
+                    "Add a credential of a provider, and set the default slot chat to one of its "
+                    "models.",
+                    Action.set_model("chat"),
+                )
     report = SearchReport()
     find = partial(
         index.find,

@@ -26,10 +26,8 @@ _ONNX_RUNTIME = "com.microsoft"
 def build_model(path: str, *, has_unsigned_weights: bool) -> bytes:
     """Return the ONNX model at `path` with its weights, for texts with equal numbers of tokens.
 
-    Args:
-        path: the model as ONNX.
-        has_unsigned_weights: store the weights as uint8 instead of int8. Processors without VNNI
-            add products of uint8 and int8 with overflow.
+    Processors without VNNI need the weights as uint8 instead of int8: they add products of uint8
+    and int8 with overflow.
     """
     builder = _Builder(onnx.load(path).graph, has_unsigned_weights=has_unsigned_weights)
     content: bytes = builder.build().SerializeToString()
