@@ -23,14 +23,10 @@ _SPEECH = "*.flac"
 
 
 class Draft:
-    """The finished parts of an episode, in a folder that outlives its task.
+    """The finished parts of an episode, in a folder that outlives its task (`files.draft_folder`).
 
     A retry continues with them, since servers charge for speech. Without any finished speech, it
-    writes another script.
-
-    Args:
-        folder: the folder of the episode (`files.draft_folder`).
-        request: what the script is written from; another one makes another script.
+    writes another script. So does another `request`, what the script is written from.
     """
 
     def __init__(self, folder: Path, request: object) -> None:

@@ -21,11 +21,7 @@ from labext.sandbox.nb.tables import Episode
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Make an episode and write its audio, outline and transcript to the folder `work`.
-
-    Raises:
-        TaskError: with the reason, if the episode can't be made or a model's server failed.
-    """
+    """Make an episode and write its audio, outline and transcript to the folder `work`."""
     with open_site(work) as site:
         try:
             return _make_episode(site, work, payload["episode"])

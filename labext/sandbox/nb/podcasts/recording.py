@@ -100,19 +100,12 @@ def record_dialogue(
 ) -> list[SpokenTurn]:
     """Synthesize a dialogue into an MP3, which appears when it is complete.
 
-    Synthesis runs ahead of encoding, and memory use doesn't grow with the length.
+    Synthesis runs ahead of encoding, and memory use doesn't grow with the length. Turns without
+    speakable text are skipped. The draft keeps the speech of servers for a retry. The turns that
+    are returned have their original text and their times, counted in samples written.
 
-    Args:
-        site: the service's site.
-        turns: the dialogue; turns without speakable text are skipped.
-        voice_requests: the model and voice (or None) of each speaker, by name.
-        target: the file, in an existing folder.
-        on_progress: called in this thread with `speech` and turns, then `encoding` and seconds.
-        language: the language of the dialogue, such as `de`; None is English.
-        draft: keeps the speech of servers for a retry.
-
-    Returns:
-        The turns with their original text and their times, counted in samples written.
+    Raises:
+        AudioWriteError: if the file can't be written.
     """
     import numpy as np
 

@@ -176,8 +176,12 @@ def get_audio(site: SiteDep, episode_id: Identifier) -> Response:
     """Download the audio of an episode. Range, If-Range and ETag are supported."""
     with site.database.read() as session:
         episode = load(session, Episode, episode_id)
+    if episode.status == FAILED:
+        reason = f"The episode {episode.name} has no audio: it failed. {episode.reason}"
+        raise errors.ServiceError(404, reason)
     if episode.status != COMPLETED:
-        raise errors.ServiceError(404, _missing_audio_reason(episode))
+        stage = stage_text(episode) or "it is queued"
+        raise errors.ServiceError(404, f"The episode {episode.name} has no audio yet: {stage}.")
     missing = errors.ServiceError(404, f"The audio of the episode {episode.name} no longer exists.")
     return StoredFileResponse(files.audio_path(site, episode_id), missing, "audio/mpeg")
 
@@ -186,14 +190,6 @@ def get_audio(site: SiteDep, episode_id: Identifier) -> Response:
 def head_audio(site: SiteDep, episode_id: Identifier) -> Response:
     """Check that an episode has audio."""
     return get_audio(site, episode_id)
-
-
-def _missing_audio_reason(episode: Episode) -> str:
-    if episode.status == FAILED:
-        return f"The episode {episode.name} has no audio: it failed. {episode.reason}"
-    if episode.status == RUNNING:
-        return f"The episode {episode.name} has no audio yet: {stage_text(episode)}."
-    return f"The episode {episode.name} has no audio yet: it is queued."
 
 
 @router.post("/podcasts/generate", response_model=OrderRecord)
@@ -205,7 +201,10 @@ async def post_order(site: SiteDep, body: EpisodeOrder, threads: ThreadsDep) -> 
 def order_episode(site: Site, body: EpisodeOrder) -> Record:
     """Store an episode and queue its job; may ask a model's server for its voices."""
     with site.database.read() as session:
-        profile, speakers = _ordered_profiles(session, body)
+        episode_profile = load_profile(session, body.episode_profile_id, EpisodeProfile)
+        names = body.speaker_profile_ids or episode_profile.speaker_profile_ids
+        profile = _profile_record(episode_profile)
+        speakers = [_profile_record(load_profile(session, name, SpeakerProfile)) for name in names]
         briefing = "\n\n".join(filter(None, (profile["default_briefing"], body.briefing_suffix)))
         limits.check_text_size(session, briefing)
     _check_order(site, body.notebook_id, profile, speakers)
@@ -268,14 +267,6 @@ def retry_episode(site: Site, episode_id: str) -> Record:
         "message": f"The episode {episode.name} is being generated again.",
         "episode_id": episode.id,
     }
-
-
-def _ordered_profiles(session: Session, order: EpisodeOrder) -> tuple[Record, list[Record]]:
-    """Return the profiles of a request in the form in which the episode stores them."""
-    profile = load_profile(session, order.episode_profile_id, EpisodeProfile)
-    names = order.speaker_profile_ids or profile.speaker_profile_ids
-    speakers = [load_profile(session, name, SpeakerProfile) for name in names]
-    return _profile_record(profile), [_profile_record(speaker) for speaker in speakers]
 
 
 def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[Record]]:

@@ -44,8 +44,6 @@ class EpisodePlan:
 
     Attributes:
         material: the notebook's texts, at least one.
-        speakers: one to four speakers.
-        briefing: instructions; may be empty.
         count: the requested number of segments.
         language: the language of the episode; None for that of the material.
         max_tokens: the limit of a model's reply; None for the server's default.

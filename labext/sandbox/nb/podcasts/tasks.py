@@ -51,10 +51,8 @@ def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoke
 def take_result(work: Path, target: Path | None) -> EpisodeResult:
     """Move the audio to its final path, if not yet done, and return the result.
 
-    Without a target it is not moved, since it is in an object store.
-
-    Raises:
-        OSError, ValueError, KeyError, TypeError: if the result is missing or incomplete.
+    Without a target it is not moved, since it is in an object store. Raises OSError, ValueError,
+    KeyError or TypeError if the result is incomplete.
     """
     result: EpisodeResult = orjson.loads((work / _RESULT_FILE).read_bytes())
     # The enclosing transaction may have failed after the move and be repeated.

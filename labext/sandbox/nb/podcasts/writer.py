@@ -61,7 +61,9 @@ def template_outline(material: Material, count: int) -> list[Segment]:
     """Return at most `count` segments: the material's sections in order, neighbours together."""
     segments: list[Segment] = []
     for group in _group_quotes(material, count):
-        name = _segment_name(material, group)
+        title = material.texts[group[0].source].title
+        name = spoken_title(group[0].sentence.heading) or spoken_title(title) or "Notes"
+        name = name[:1].upper() + name[1:]
         number = sum(1 for segment in segments if segment.name.partition(", part ")[0] == name)
         size = next(
             (size for size, max_quotes in SEGMENT_SENTENCES.items() if len(group) <= max_quotes),
@@ -88,7 +90,10 @@ def template_script(
     readers = cycle(speakers)
     for number, (segment, group) in enumerate(zip(segments, groups, strict=False)):
         on_progress(number, len(segments))
-        turns += _quote_turns(material, _select_quotes(group, segment, briefing), readers)
+        by_sentence = {quote.sentence: quote for quote in group}
+        count = SEGMENT_SENTENCES.get(segment.size, SEGMENT_SENTENCES["medium"])
+        selected = extractive.select_sentences(list(by_sentence), count, briefing)
+        turns += _quote_turns(material, [by_sentence[item] for item in selected], readers)
     on_progress(len(segments), len(segments))
     return [*turns, Turn(speakers[0].name, "That is the end. Thank you for listening.", opens=True)]
 
@@ -122,13 +127,6 @@ def _quote_turns(
             sources = (title,) if title else ()
             turns.append(Turn(next(readers).name, text, opens=not turns, sources=sources))
     return turns
-
-
-def _select_quotes(group: Sequence[_Quote], segment: Segment, briefing: str) -> list[_Quote]:
-    by_sentence = {quote.sentence: quote for quote in group}
-    count = SEGMENT_SENTENCES.get(segment.size, SEGMENT_SENTENCES["medium"])
-    selected = extractive.select_sentences(list(by_sentence), count, briefing)
-    return [by_sentence[sentence] for sentence in selected]
 
 
 def _group_quotes(material: Material, count: int) -> list[list[_Quote]]:
@@ -179,17 +177,6 @@ def _is_listenable(sentence: Sentence, spoken: str) -> bool:
     return letters >= 0.6 * sum(map(len, words)) and not _NOT_FOR_LISTENING.search(sentence.text)
 
 
-def _segment_name(material: Material, group: Sequence[_Quote]) -> str:
-    """Return the name of a segment: its first heading, or its first source's title."""
-    heading = spoken_title(group[0].sentence.heading)
-    name = heading or spoken_title(material.texts[group[0].source].title) or "Notes"
-    return name[:1].upper() + name[1:]
-
-
-OnProgress = Callable[[int, int], None]
-"""Called with the number of segments written and their total."""
-
-
 def check_language(model: Model, language: str | None) -> None:
     """Check that a model can write in a language; None is the language of the sources."""
     if registry.is_built_in(model) and not voices.is_english(language):
@@ -214,7 +201,7 @@ def write_dialogue(
     model: Model,
     plan: EpisodePlan,
     segments: Sequence[Segment],
-    on_progress: OnProgress,
+    on_progress: Callable[[int, int], None],
 ) -> list[Turn]:
     """Return the turns of all segments as speakable text without markup.
 
