@@ -70,9 +70,7 @@ def is_public(address: Address) -> bool:
 def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
     """Resolve a host, a name or an address, to the addresses to connect to, in order of preference.
 
-    Raises:
-        UnreadableError: if the host does not exist, or one of its addresses is not public and
-            `private` is not given.
+    All of them must be public unless `private` is given; otherwise the host is refused.
     """
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

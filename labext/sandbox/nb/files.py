@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from collections.abc import Collection
 from functools import partial
@@ -15,7 +14,6 @@ from starlette.types import Message, Receive, Scope, Send
 
 from labext.sandbox.core.data_folder import list_entries
 from labext.sandbox.core.database import after_commit
-from labext.sandbox.core.file_storage.service_files import StoredFiles
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.web import DownloadResponse
 from labext.sandbox.nb.errors import bad_request
@@ -30,31 +28,22 @@ def original_name(identifier: str) -> str:
     return f"{ORIGINALS}/{_file_stem(identifier)}"
 
 
-def fetch_original(site: Site, identifier: str) -> None:
-    """Create the path of an uploaded file for a task's process from an object store."""
-    assert isinstance(site.files, StoredFiles)
-    # A source may have no file; otherwise the task reports it.
-    with contextlib.suppress(FileNotFoundError):
-        site.files.materialize(original_name(identifier), site.folder / original_name(identifier))
-
-
 def work_folder(site: Site, identifier: str) -> Path:
     """Return the working folder of a task's process, named after an identifier."""
     return site.folder / "work" / _file_stem(identifier)
 
 
-def incoming_folder(site: Site) -> Path:
-    """Return the folder of uploads in progress."""
-    return site.folder / "incoming"
+INCOMING = "incoming"
+"""The folder of uploads in progress."""
 
 
 def prepare_folders(site: Site) -> None:
     """Create the folders, and empty those of interrupted uploads and tasks."""
     # With an object store, all files in the service's folder are those of tasks.
     stored = (ORIGINALS, EPISODES) if site.files.is_remote else ()
-    for name in ("incoming", "work", *stored):
+    for name in (INCOMING, "work", *stored):
         shutil.rmtree(site.folder / name, ignore_errors=True)
-    for name in ("incoming", "work", ORIGINALS):
+    for name in (INCOMING, "work", ORIGINALS):
         (site.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
@@ -85,11 +74,7 @@ def audio_name(identifier: str) -> str:
 
 
 def audio_path(site: Site, identifier: str) -> Path:
-    """Return the path of an episode's audio, which is fetched from an object store.
-
-    Raises:
-        StoreError: it cannot be fetched.
-    """
+    """Return the path of an episode's audio, which is fetched from an object store."""
     return site.files.local(audio_name(identifier))
 
 
@@ -158,13 +143,9 @@ def remove_draft_after_commit(session: Session, site: Site, identifier: str) -> 
 
 
 class StoredFileResponse(DownloadResponse):
-    """A download with JSON errors for ranges; a range in other units than bytes is ignored.
+    """A download with JSON errors for ranges: 400 if invalid, 416 if outside of the file.
 
-    See RFC 9110, 14.2.
-
-    Raises:
-        HTTPException: `not_found`; when served, 400 if the Range is invalid, 416 if it is outside
-            the file.
+    A range in other units than bytes is ignored (RFC 9110, 14.2).
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

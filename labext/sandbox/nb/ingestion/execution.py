@@ -37,11 +37,7 @@ _BATCH_SIZE = 16
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Process a source: write its text, passages, vectors and insights to the folder `work`.
-
-    Raises:
-        TaskError: if it has no readable text.
-    """
+    """Process a source: write its text, passages, vectors and insights to the folder `work`."""
     started, on_stage = time.monotonic(), ProgressWriter(work).set_stage
     with open_site(work) as site:
         with site.database.read() as session:

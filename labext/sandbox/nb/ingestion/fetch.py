@@ -6,14 +6,14 @@ import html
 import re
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from email.message import Message
 from http.client import responses
 from http.cookiejar import CookieJar
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from urllib.request import Request
 
@@ -52,14 +52,8 @@ def request_page(
 ) -> Any:
     """Return the response of the first reachable address of a host, with the body unread.
 
-    Args:
-        parts: the page's address.
-        seconds: the timeout for connecting and for each read.
-        private: whether non-public addresses are allowed.
-        cookie: the value of the header `Cookie`.
-
-    Raises:
-        TimeoutError: if the host accepts the connection and then sends nothing.
+    `seconds` is the timeout for connecting and for each read. A host that accepts the connection
+    and then sends nothing raises TimeoutError.
     """
     import urllib3
 
@@ -106,7 +100,6 @@ MAX_REDIRECTS = 5
 CHUNK_SIZE = 64 * 1024
 
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -134,27 +127,23 @@ def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
     Raises:
         UnreadableError: if the page can't be fetched within the limits.
     """
+    outcome: Future[FetchedPage] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(_follow_redirects(url, target, limits))
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+            outcome.set_exception(error)
+
+    # A thread that nothing waits for, since the resolution of names has no time limit.
+    threading.Thread(target=run, name="labext-fetch", daemon=True).start()
     try:
-        return _run_with_timeout(limits.seconds, lambda: _follow_redirects(url, target, limits))
+        return outcome.result(limits.seconds)
     except TimeoutError:
         raise UnreadableError(
             f"{urlsplit(url).hostname} did not send the page within {limits.seconds:g} seconds; "
             "try again later."
         ) from None
-
-
-def _run_with_timeout(seconds: float, function: Callable[[], T]) -> T:
-    """Run a function with a time limit, else raise TimeoutError; name resolution has none."""
-    outcome: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(function())
-        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, name="labext-fetch", daemon=True).start()
-    return outcome.result(seconds)
 
 
 def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPage:

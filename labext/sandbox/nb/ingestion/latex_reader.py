@@ -201,17 +201,14 @@ class _Converter:
             end = body = match.end()
             for _ in range(groups):
                 end = group_end(source, end)
-            if groups == 1 and not match["parameters"]:
-                self._define(match["name"], source[body + 1 : end - 1])
+            content = source[body + 1 : end - 1]
+            is_simple = groups == 1 and not match["parameters"]
+            if is_simple and len(content) <= _MAX_DEFINITION_LENGTH:
+                text = self.text(content)
+                if len(text) <= _MAX_DEFINITION_LENGTH:
+                    self._macro_texts[match["name"]] = text
             start = max(end, match.end())
         return "".join([*kept, source[start:]])
-
-    def _define(self, name: str, body: str) -> None:
-        if len(body) > _MAX_DEFINITION_LENGTH:
-            return
-        text = self.text(body)
-        if len(text) <= _MAX_DEFINITION_LENGTH:
-            self._macro_texts[name] = text
 
 
 def _table_text(node: Any, l2tobj: Any) -> str:

@@ -151,7 +151,10 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     )
     is_tex = "TeX" in metadata.get("Producer", "") + metadata.get("Creator", "")
     repaired = (_repair_characters(text, is_tex) for text in joined)
-    return Document([*enumerate(repaired, 1)], _title(metadata), remark=_scan_remark(pages))
+    title = metadata.get("Title", "").strip()
+    if _PLACEHOLDER_TITLE.fullmatch(title):
+        title = ""
+    return Document([*enumerate(repaired, 1)], title, remark=_scan_remark(pages))
 
 
 def _scan_remark(pages: Sequence[_Page]) -> str | None:
@@ -253,10 +256,8 @@ def _join_unspaced(text: str) -> str:
 def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], dict[str, _Font]]:
     """Return the lines of a page, and their fonts by the stripped lines.
 
-    Args:
-        text: PDFium's text page.
-        characters: its text, whose characters have a place on the page.
-        content: its text without what is outside of the page.
+    Each of the `characters` of PDFium's text page has a place; `content` lacks those that are
+    outside of the page.
     """
     places = [place for place, character in enumerate(characters) if not character.isspace()]
     if len(places) != _count_visible(content):  # some are outside of the page
@@ -481,8 +482,3 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
         and not passages.is_row_of_values(after)
         and (is_bold or not before or bool(_SENTENCE_END.search(before)))
     )
-
-
-def _title(metadata: Mapping[str, str]) -> str | None:
-    title = metadata.get("Title", "").strip()
-    return None if _PLACEHOLDER_TITLE.fullmatch(title) else title

@@ -408,7 +408,6 @@ class SourceFile:
     """A file to read.
 
     Attributes:
-        path: the file.
         name: its original name.
         media_type, charset: as declared by a web server.
         max_bytes: the maximum bytes of its text.

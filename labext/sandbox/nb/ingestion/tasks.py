@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.file_storage.service_files import StoredFiles
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files
@@ -96,11 +98,7 @@ def write_result(work: Path, result: IngestionResult) -> None:
 
 
 def read_result(work: Path) -> IngestionResult:
-    """Read the result in the folder `work`.
-
-    Raises:
-        OSError, ValueError: if it is missing or incomplete.
-    """
+    """Read the result in the folder `work`; raise OSError or ValueError if it is incomplete."""
     content = orjson.loads((work / _RESULT_FILE).read_bytes())
     content["pieces"] = [PassageText(**piece) for piece in content["pieces"]]
     if content["space"] is not None:
@@ -139,7 +137,10 @@ class ProcessTask(RowTask[Source, IngestionResult]):
         self.queue(session, site, source, {"titled": titled, "short": short}, priority)
 
     def _prepare(self, site: Site, payload: Mapping[str, Any]) -> None:
-        files.fetch_original(site, payload["source"])
+        assert isinstance(site.files, StoredFiles)
+        name = files.original_name(payload["source"])
+        with suppress(FileNotFoundError):  # a source may have no file; else the task reports it
+            site.files.materialize(name, site.folder / name)
 
     def _on_end(self, site: Site, session: Session, task: Task, outcome: TaskOutcome) -> None:
         super()._on_end(site, session, task, outcome)

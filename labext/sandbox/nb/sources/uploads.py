@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 WRITE_SIZE = 1 << 20
 MAX_FIELDS = 100
 
+_ESCAPES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
+"""Characters in file names of forms (HTML, Multipart form data)."""
+
 FILE_FIELD = "file"
 """The field that may hold a file (NB-62)."""
 
@@ -164,7 +167,10 @@ class _MultipartReader:
             raise errors.bad_request("A part of the form has no name.")
         name = options[b"name"].decode(errors="replace")
         if b"filename" in options:
-            self._open(name, _unescape(options[b"filename"].decode(errors="replace")))
+            file_name = options[b"filename"].decode(errors="replace")
+            for escape, character in _ESCAPES.items():
+                file_name = file_name.replace(escape, character)
+            self._open(name, file_name)
         elif name in self._fields:
             raise errors.bad_request(f"The form has the field {name[:50]} twice.")
         elif len(self._fields) >= MAX_FIELDS:
@@ -200,11 +206,6 @@ class _MultipartReader:
 
     def _end(self) -> None:
         self.ended = True
-
-
-def _unescape(name: str) -> str:
-    """Unescape the quotes and line breaks in a file name (HTML, Multipart form data)."""
-    return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")
 
 
 MAX_FILE_NAME_LENGTH = 255
@@ -249,7 +250,7 @@ async def _read_form(
         return ParsedForm(await run_in_threadpool(_parse_json, await request.body()))
     if media_type == "multipart/form-data":
         form = await read_multipart(
-            content_type, request.stream(), files.incoming_folder(site), form_limits
+            content_type, request.stream(), site.folder / files.INCOMING, form_limits
         )
     elif media_type == "application/x-www-form-urlencoded":
         form = ParsedForm(await run_in_threadpool(_parse_urlencoded, await request.body()))

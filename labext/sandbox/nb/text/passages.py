@@ -62,7 +62,6 @@ class PassageText:
     """A passage before it is stored; an exact substring of its text.
 
     Attributes:
-        page: the page number from 1, for files with pages.
         heading: the headings above its beginning, and the header of a table that it continues.
         confidence: the mean probability of its words, 0 to 1, if they were recognized in speech and
             the model states it.
