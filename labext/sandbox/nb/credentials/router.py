@@ -233,7 +233,18 @@ async def post_discover(
     site: SiteDep, credential_id: Identifier, threads: ThreadsDep
 ) -> dict[str, Any]:
     """List the models that a credential's server offers. Nothing is added."""
-    return await threads.run(lambda: service.discover_models(site, credential_id))
+
+    def discover() -> dict[str, Any]:
+        with site.database.read() as session:
+            credential = load(session, Credential, credential_id)
+        discovered = models.discover_by_credential(site, credential)
+        return {
+            "credential_id": credential.id,
+            "provider": credential.provider,
+            "discovered": discovered,
+        }
+
+    return await threads.run(discover)
 
 
 @router.post("/credentials/{credential_id}/register-models", response_model=RegisterResult)

@@ -197,14 +197,3 @@ def check_connection(site: Site, identifier: str) -> dict[str, Any]:
     names_text = f": {messages.join_words(names, 3)}" if names else ""
     message = f"It responds, and has {messages.pluralize(len(names), 'model')}{names_text}."
     return {"provider": credential.provider, "success": True, "message": message}
-
-
-def discover_models(site: Site, identifier: str) -> dict[str, Any]:
-    """Return the models listed by a credential's server."""
-    with site.database.read() as session:
-        credential = load(session, Credential, identifier)
-    return {
-        "credential_id": credential.id,
-        "provider": credential.provider,
-        "discovered": service.discover_by_credential(site, credential),
-    }
