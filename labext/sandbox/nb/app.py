@@ -43,24 +43,22 @@ from labext.sandbox.nb.sources import router as sources
 from labext.sandbox.nb.tables import Base
 from labext.sandbox.nb.transformations import router as transformations
 
+_ERRORS = {
+    400: "Invalid input.",
+    401: "The password is missing or wrong.",
+    404: "The object does not exist.",
+    413: "The request exceeds a limit.",
+    422: "A setting or model is missing.",
+    429: "Too many requests.",
+    500: "The service failed.",
+    502: "An external service failed.",
+}
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ErrorResponse, "description": "Invalid input."},
-    401: {"model": ErrorResponse, "description": "The password is missing or wrong."},
-    404: {"model": ErrorResponse, "description": "The object does not exist."},
-    413: {"model": ErrorResponse, "description": "The request exceeds a limit."},
-    422: {"model": ErrorResponse, "description": "A setting or model is missing."},
-    429: {
-        "model": ErrorResponse,
-        "description": "Too many requests.",
-        "headers": {
-            "Retry-After": {
-                "description": "Seconds to wait.",
-                "schema": {"type": "integer", "minimum": 1},
-            }
-        },
-    },
-    500: {"model": ErrorResponse, "description": "The service failed."},
-    502: {"model": ErrorResponse, "description": "An external service failed."},
+    status: {"model": ErrorResponse, "description": text} for status, text in _ERRORS.items()
+}
+_SECONDS = {"type": "integer", "minimum": 1}
+ERROR_RESPONSES[429]["headers"] = {
+    "Retry-After": {"description": "Seconds to wait.", "schema": _SECONDS}
 }
 """Error responses of every operation (NB-30)."""
 
@@ -195,35 +193,28 @@ def get_config(site: SiteDep) -> dict[str, Any]:
 @router.get("/docs", include_in_schema=False)
 def get_docs() -> HTMLResponse:
     """Show the API in Swagger UI."""
-    return _with_policy(
-        get_swagger_ui_html(
-            openapi_url="/openapi.json",
-            title=TITLE,
-            swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
-            swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
-            swagger_favicon_url=FAVICON_URL,
-            swagger_ui_parameters={"validatorUrl": None},
-        )
+    page = get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title=TITLE,
+        swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
+        swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
+        swagger_favicon_url=FAVICON_URL,
+        swagger_ui_parameters={"validatorUrl": None},
     )
+    return HTMLResponse(page.body, headers=SECURITY_HEADERS)
 
 
 @router.get("/redoc", include_in_schema=False)
 def get_redoc() -> HTMLResponse:
     """Show the API in ReDoc."""
-    return _with_policy(
-        get_redoc_html(
-            openapi_url="/openapi.json",
-            title=TITLE,
-            redoc_js_url=f"{ASSETS_PATH}/redoc.standalone.js",
-            redoc_favicon_url=FAVICON_URL,
-            with_google_fonts=False,
-        )
+    page = get_redoc_html(
+        openapi_url="/openapi.json",
+        title=TITLE,
+        redoc_js_url=f"{ASSETS_PATH}/redoc.standalone.js",
+        redoc_favicon_url=FAVICON_URL,
+        with_google_fonts=False,
     )
-
-
-def _with_policy(page: HTMLResponse) -> HTMLResponse:
-    page.headers.update(SECURITY_HEADERS)
-    return page
+    return HTMLResponse(page.body, headers=SECURITY_HEADERS)
 
 
 class NotebookService(Service):

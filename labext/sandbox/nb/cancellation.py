@@ -106,10 +106,8 @@ async def cancel_on_disconnect(
 ) -> T:
     """Return the result of the work; cancel its token when the client disconnects.
 
-    The request's body must have been read. Unless it is the last work, the token stays valid.
-
-    Raises:
-        HTTPException: if the work was cancelled; no client receives it.
+    The request's body must have been read. Unless it is the last work, the token stays valid. The
+    error of cancelled work is received by no client.
     """
     watcher = asyncio.create_task(_watch_disconnect(request, cancel_token))
     succeeded = False

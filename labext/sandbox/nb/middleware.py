@@ -57,12 +57,6 @@ class PasswordVerifier:
         return True
 
 
-def _is_same_origin(headers: Headers) -> bool:
-    """Return whether a request is not from a page of another website in a browser."""
-    origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host")
-
-
 def _scrypt(password: str, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=_COST, r=8, p=1)
 
@@ -123,9 +117,10 @@ class RequestGuard(BodyLimitedApp):
             self._guard.requests = get_limit(session, "requests") if rate_limited else None
             text = get_limit(session, "text_bytes")
             file = get_limit(session, "upload_bytes")
+        origin = request.headers.get("origin")  # sent by pages in a browser
         if password is not None:
             self._check(request.headers, password)
-        elif not _is_same_origin(request.headers):
+        elif origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
             raise HTTPException(
                 403, "Pages of other websites can't use this service, which has no password."
             )

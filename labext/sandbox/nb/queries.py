@@ -41,11 +41,9 @@ def order_by_terms(
 ) -> list[ColumnElement[Any]]:
     """Return the terms of an ORDER BY clause.
 
-    Args:
-        order_by: a sort key, optionally followed by a blank and `asc` or `desc`; by default, the
-            latest times come first.
-        sort_keys: the allowed keys with their columns: times, or texts, whose case is ignored.
-        last: the column that makes the order unique.
+    `order_by` is a sort key, optionally followed by a blank and `asc` or `desc`. By default the
+    latest times come first, and texts are in order, without regard to case. The `last` column
+    makes the order unique.
     """
     name, _, direction = order_by.strip().partition(" ")
     column = sort_keys.get(name)

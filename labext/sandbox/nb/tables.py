@@ -93,7 +93,6 @@ class Source(Entity):
         full_text: the extracted text; None until it is processed.
         status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`.
         stage: the current processing stage, in one or two words.
-        reason: the reason for a failure.
         remark: text that may be wrong or is missing, and insights that could not be created,
             although it is completed.
         changed: the time of the last change of status or stage.
@@ -402,12 +401,9 @@ class Episode(Entity):
         status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`; completed only with its audio.
         stage: the current stage: `outline`, `dialogue`, `speech` or `encoding`.
         done, total: the progress of that stage.
-        reason: the reason for a failure.
         profile, speakers: copies of the profiles made at the request.
         outline: `name`, `description` and `size` of each segment.
         transcript: `speaker`, `dialogue`, `start` and `end` of each turn, in seconds.
-        duration: the duration in seconds.
-        size: the size of the audio in bytes.
         requested: the time at which its job was requested.
         changed: the time of the last change of status, stage or progress.
     """

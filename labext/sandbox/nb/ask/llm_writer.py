@@ -74,14 +74,13 @@ def chat_prompt(hits: Sequence[Hit]) -> str:
 
 def format_passages(hits: Sequence[Hit]) -> str:
     """Return the passages with their numbers and marks."""
-    return "\n\n".join(_format_passage(place, hit) for place, hit in enumerate(hits, 1))
-
-
-def _format_passage(place: int, hit: Hit) -> str:
-    page = "" if hit.page is None else f", page {hit.page}"
-    title = f"{hit.title}{page}{transcript_note(hit)}"
-    lines = [f"Passage {place} {passage_mark(hit)} {title}", hit.heading, hit.text]
-    return "\n".join(filter(None, lines))
+    texts = []
+    for place, hit in enumerate(hits, 1):
+        page = "" if hit.page is None else f", page {hit.page}"
+        title = f"{hit.title}{page}{transcript_note(hit)}"
+        lines = [f"Passage {place} {passage_mark(hit)} {title}", hit.heading, hit.text]
+        texts.append("\n".join(filter(None, lines)))
+    return "\n\n".join(texts)
 
 
 MAX_SEARCHES = 5

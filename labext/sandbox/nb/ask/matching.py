@@ -105,11 +105,6 @@ class Question:
         latin = [char < "\u0250" for char in text if char.isalpha()]
         return cls(stems, rare, _sides(text, stems, rare), 2 * sum(latin) >= len(latin))
 
-    @property
-    def compares(self) -> bool:
-        """Whether it asks about several things."""
-        return bool(self.sides)
-
     def groups_of(self, hit: Hit) -> list[frozenset[str]]:
         """Return the groups of rare terms of which a passage contains all."""
         text = segmentation.fold(f"{hit.context}\n{hit.text}")
@@ -234,7 +229,7 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
         return []
     best = max(matches, key=lambda match: match[2])
     share = word_share(question.stems, best[0])
-    if share < CERTAIN_SHARE and not question.compares:
+    if share < CERTAIN_SHARE and not question.sides:
         return [best]
     chosen: list[Match] = []
     groups = [question.groups_of(hit) for hit, _, _ in matches]
@@ -249,7 +244,7 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
             chosen.append(match)
     unrelated_score = UNRELATED_SCORE + (1 - UNRELATED_SCORE) * share
     for match in matches:
-        related = question.compares or match[0].parent_id == best[0].parent_id
+        related = bool(question.sides) or match[0].parent_id == best[0].parent_id
         minimum = best[2] * (RELATED_SCORE if related else unrelated_score)
         if match not in chosen and match[2] >= minimum:
             chosen.append(match)

@@ -45,9 +45,8 @@ _NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
 class PassageQuoter:
     """The answer writer of the built-in model.
 
-    Args:
-        uses_similarity: whether the similarities of the passages are those of the built-in
-            embedding model, for which the threshold is calibrated; else words decide.
+    Without similarities of the built-in embedding model, for which its threshold is calibrated,
+    words decide.
     """
 
     name = extractive.MODEL_NAME
@@ -205,22 +204,16 @@ def _compose(question: str, citations: Sequence[Citation]) -> Answer:
     if not citations:
         return NO_MATCH
     stems = frozenset(segmentation.stem_words(question))
-    blocks = [
-        f"{_place(citation)}\n\n{_first_row(citation)}"
-        f"{_block_quote(citation.quote, stems)} {citation_mark(citation.id)}"
-        for citation in citations
-    ]
-    return Answer("\n\n".join([INTRODUCTION, *blocks]), tuple(citations))
-
-
-def _place(citation: Citation) -> str:
-    page = "" if citation.page is None else f", page {citation.page}"
-    return f"{' '.join(citation.title.split()) or 'Untitled'}{page}{transcript_note(citation)}:"
-
-
-def _first_row(citation: Citation) -> str:
-    header = citation.table_header
-    return "" if header is None else f"First row of the table: {header}\n\n"
+    blocks = [INTRODUCTION]
+    for citation in citations:
+        page = "" if citation.page is None else f", page {citation.page}"
+        title = " ".join(citation.title.split()) or "Untitled"
+        blocks.append(f"{title}{page}{transcript_note(citation)}:")
+        if citation.table_header is not None:
+            blocks.append(f"First row of the table: {citation.table_header}")
+        quote = _block_quote(citation.quote, stems)
+        blocks.append(f"{quote} {citation_mark(citation.id)}")
+    return Answer("\n\n".join(blocks), tuple(citations))
 
 
 def _block_quote(quote: str, stems: frozenset[str]) -> str:

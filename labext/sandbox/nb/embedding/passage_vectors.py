@@ -40,9 +40,11 @@ def serving_embedder(session: Session, site: Site) -> Embedder | None:
         or count_missing(session, default.id) <= MAX_FOREGROUND_PASSAGES
     ):
         return default
+    others = select(Vector.space).where(Vector.space != default.id).group_by(Vector.space)
+    largest_first = session.scalars(others.order_by(func.count().desc())).all()
     previous = (
         embedder_of_space(session, site, space)
-        for space in _other_spaces(session, default.id)
+        for space in largest_first
         if count_missing(session, space) <= MAX_FOREGROUND_PASSAGES
     )
     return next((embedder for embedder in previous if embedder is not None), default)
@@ -123,12 +125,6 @@ def add_vectors(session: Session, space: str, passage_ids: Sequence[int], vector
 
 def _has_vector(space: str) -> ColumnElement[bool]:
     return select(Vector.id).where(Vector.passage_id == Passage.id, Vector.space == space).exists()
-
-
-def _other_spaces(session: Session, space: str) -> list[str]:
-    """Return the other spaces with vectors, the largest first."""
-    others = select(Vector.space).where(Vector.space != space).group_by(Vector.space)
-    return list(session.scalars(others.order_by(func.count().desc())))
 
 
 EMBED_TASK = "nb.embed"

