@@ -274,20 +274,16 @@ class PipelineEstimate:
         inputs: Sequence[Any],
         estimate: Callable[[str, list[dict[str, Any]]], Estimate | None],
     ) -> None:
-        self._plan = plan_jobs(Pipeline([*inputs], [*stages]))
-        self._estimates = [estimate(part.tool, part.jobs) for part in self._plan]
+        plan = plan_jobs(Pipeline([*inputs], [*stages]))
+        self._parts = [(part, estimate(part.tool, part.jobs)) for part in plan]
 
     def total(self) -> Estimate | None:
         """Return the estimate of all stages; None if no tool has been used before."""
-        known = [item for item in self._estimates if item is not None]
+        known = [item for _, item in self._parts if item is not None]
         if not known:
             return None
         hours = [item.weighted_hours for item in known if item.weighted_hours is not None]
-        runs = {
-            part.tool: item.runs
-            for part, item in zip(self._plan, self._estimates, strict=True)
-            if item is not None
-        }
+        runs = {part.tool: item.runs for part, item in self._parts if item is not None}
         return Estimate(
             [seconds for item in known for seconds in item.seconds],
             max(item.factor for item in known),
@@ -297,7 +293,7 @@ class PipelineEstimate:
         )
 
     def _notes(self) -> Iterable[str]:
-        assumed = dict.fromkeys(part.stage for part in self._plan if not part.inputs_known)
+        assumed = dict.fromkeys(part.stage for part, _ in self._parts if not part.inputs_known)
         if assumed:
             numbers = messages.join_words(map(str, assumed))
             yield (
@@ -305,11 +301,7 @@ class PipelineEstimate:
                 "unknown: inputs of the usual size are assumed, one from each job of the stage "
                 "before."
             )
-        unused = dict.fromkeys(
-            part.tool
-            for part, item in zip(self._plan, self._estimates, strict=True)
-            if item is None
-        )
+        unused = dict.fromkeys(part.tool for part, item in self._parts if item is None)
         if unused:
             verb = "has" if len(unused) == 1 else "have"
             yield f"Not included: {messages.join_words(unused)}, which {verb} no earlier runs."
@@ -331,7 +323,7 @@ class PipelineEstimate:
                 if part.inputs_known
                 else "earlier runs; inputs unknown",
             }
-            for part, item in zip(self._plan, self._estimates, strict=True)
+            for part, item in self._parts
         ]
         return stages_frame(rows)
 

@@ -27,39 +27,21 @@ from labext.jobs.tools import Tool, ToolCatalogue, widen_floats
 from labext.sanitize import strip_control
 
 
-@dataclass(frozen=True)
-class TableRows:
-    """Jobs read from the rows of a frame, in the same order.
-
-    Attributes:
-        names: the names of the jobs; an empty string if the name is missing.
-        settings: the settings of each job.
-        faults: descriptions of the empty cells by row position, for rows without a name or a
-            required setting.
-        error: error that lists these cells by column and row; None if there are none.
-    """
-
-    names: list[str]
-    settings: list[dict[str, Any]]
-    faults: dict[int, str]
-    error: InputError | None
-
-
-def read_rows(
-    frame: pd.DataFrame,
+def draft_from_frame(
+    name: str,
     tool: Tool,
-    *,
+    limits: BatchLimits,
+    frame: pd.DataFrame,
     name_column: str | None,
     mapping: Mapping[str, str] | None,
     constants: Mapping[str, Any],
-    max_length: int = identity.MAX_NAME_LENGTH,
-) -> TableRows:
-    """Return the rows of a frame as jobs; `constants` are settings shared by all jobs.
+) -> BatchDraft:
+    """Return the draft of a batch from the rows of a frame, with faults for empty cells.
 
     A missing value (None, NaN, NA) of an optional setting leaves it to the default. The names in
     `name_column` are adapted if they are invalid (`labext.jobs.identity`); without it the jobs are
     numbered. `mapping` has the column of each setting; without it each remaining column is the
-    setting of the same name.
+    setting of the same name. `constants` are settings shared by all jobs.
 
     Raises:
         InputError: the frame has no rows; a column is missing, duplicate or not a setting; or a
@@ -90,9 +72,8 @@ def read_rows(
     if name_column is None:
         job_names = identity.numbered_names(len(frame))
     else:
-        job_names = _job_names(
-            frame, columns, name_column, set(empty.get(name_column, ())), max_length
-        )
+        unnamed, max_length = set(empty.get(name_column, ())), max_job_name_length(name, len(frame))
+        job_names = _job_names(frame, columns, name_column, unnamed, max_length)
     settings = [dict(constants) for _ in range(len(frame))]
     for setting, column in mapping.items():
         values = frame.iloc[:, columns.index(column)]
@@ -104,10 +85,11 @@ def read_rows(
     for column, rows in empty.items():
         for row in rows:
             faults.setdefault(row, []).append(f'column "{column}" is empty')
-    error = _empty_error(frame, columns, required, empty) if empty else None
-    return TableRows(
-        job_names, settings, {row: "; ".join(texts) for row, texts in faults.items()}, error
-    )
+    draft = BatchDraft(name, tool.name, limits, job_names, settings, frame, name_column)
+    draft.add_faults({row: ["; ".join(texts)] for row, texts in faults.items()})
+    if empty:
+        draft.errors[frozenset(faults)] = _empty_error(frame, columns, required, empty)
+    return draft
 
 
 def _job_names(
@@ -392,7 +374,7 @@ def make_draft(
         name_column = None if name_column is None else str(name_column)
         if mapping is not None:
             mapping = {setting: str(column) for setting, column in mapping.items()}
-        draft = BatchDraft(name, type, limits, [], [], frame, name_column)
+        draft = draft_from_frame(name, tool, limits, frame, name_column, mapping, constants)
         if mapping is not None:
             used = {*mapping, *mapping.values(), *constants, name_column}
             draft.unused = [
@@ -400,26 +382,13 @@ def make_draft(
                 for column in frame.columns
                 if column in tool.parameters and column not in used
             ]
-        rows = read_rows(
-            frame,
-            tool,
-            name_column=name_column,
-            mapping=mapping,
-            constants=constants,
-            max_length=max_job_name_length(name, len(frame)),
-        )
-        draft.names, settings = rows.names, rows.settings
-        draft.add_faults({row: [text] for row, text in rows.faults.items()})
-        if rows.error is not None:
-            draft.errors[frozenset(draft.faults)] = rows.error
     elif name_column is not None or mapping is not None:
         raise InputError(
             "Columns can be named only if the jobs are a DataFrame.", "Omit the columns."
         )
     else:
         by_name = named_settings(jobs, dict(constants))
-        settings = list(by_name.values())
-        draft = BatchDraft(name, type, limits, list(by_name), [])
+        draft = BatchDraft(name, type, limits, [*by_name], [*by_name.values()])
     if not draft.names:
         raise InputError("The batch has no jobs.", "A batch needs at least one job.")
     if len(draft.names) > (most := MAX_JOBS * identity.MAX_PARTS):
@@ -427,6 +396,6 @@ def make_draft(
             f"The batch has {len(draft.names):,} jobs, at most {most:,} are allowed.",
             "Submit them in several batches.",
         )
-    draft.settings, faults = catalogue.clean_all(type, settings)
+    draft.settings, faults = catalogue.clean_all(type, draft.settings)
     draft.add_faults(faults)
     return draft

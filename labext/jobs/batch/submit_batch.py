@@ -163,7 +163,7 @@ class BatchSubmitter:
         if (row := self._service.find(plan.name)) is not None:
             kind = "an unsplit batch" if records.is_batch(row) else f"a {_kind_name(row)}"
             raise name_taken_error(plan.name, f"it is {kind}")
-        parts = self._parts.list_parts(plan.name).parts
+        parts, _ = self._parts.list_parts(plan.name)
         for count in parts:
             if count != len(plan.parts):
                 raise name_taken_error(

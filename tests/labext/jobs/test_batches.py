@@ -43,9 +43,9 @@ TOOL = Tool(
 
 def read(frame: pd.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
     arguments = {"name_column": "name", "mapping": {"sequence": "bases"}, "constants": {}}
-    rows = draft.read_rows(frame, TOOL, **(arguments | options))
-    if rows.error is not None:
-        raise rows.error
+    rows = draft.draft_from_frame("b", TOOL, BatchLimits(), frame, **(arguments | options))
+    for error in rows.errors.values():
+        raise error
     return dict(zip(rows.names, rows.settings, strict=True))
 
 
