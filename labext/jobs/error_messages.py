@@ -145,36 +145,28 @@ def _forbidden_error(failure: ErrorResponse, address: str) -> LabextError:
 
 
 def _not_found_error(failure: ErrorResponse) -> NotFoundError:
-    if failure.op.name == api.RESULT.name and _OUTPUT_PATTERN.search(failure.server_message):
+    operation, words = failure.op.name, failure.server_message
+    message = _with_server_message(failure, "Not found")
+    if operation == api.RESULT.name and _OUTPUT_PATTERN.search(words):
+        return NotFoundError(message, "{action} lists its files.", action=Action.list_outputs())
+    if operation in api.BY_NAME:
+        return NotFoundError(message, action=Action.list_jobs())
+    if operation == api.RUN_PIPELINE.name:
+        step = "Check the pipeline's name: it is the one under which it was saved on the service."
+        return NotFoundError(message, step)
+    if operation == api.OUTPUT.name:
+        return NotFoundError(message, action=Action.list_outputs())
+    if operation == api.DELETE_FILE.name:
+        return NotFoundError(message, action=Action.list_files())
+    if not words or _NO_PATH_PATTERN.fullmatch(words.strip()):
         return NotFoundError(
-            _with_server_message(failure, "Not found"),
-            "{action} lists its files.",
-            action=Action.list_outputs(),
-        )
-    if failure.op.name in api.BY_NAME:
-        return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_jobs())
-    if failure.op.name == api.RUN_PIPELINE.name:
-        return NotFoundError(
-            _with_server_message(failure, "Not found"),
-            "Check the pipeline's name: it is the one under which it was saved on the service.",
-        )
-    if failure.op.name == api.OUTPUT.name:
-        return NotFoundError(
-            _with_server_message(failure, "Not found"), action=Action.list_outputs()
-        )
-    if failure.op.name == api.DELETE_FILE.name:
-        return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_files())
-    if not failure.server_message or _NO_PATH_PATTERN.fullmatch(failure.server_message.strip()):
-        return NotFoundError(
-            f"There is no job service at this address, or it can't {failure.op.name} "
+            f"There is no job service at this address, or it can't {operation} "
             f"({failure.status} for {failure.path}).",
             "Check the service's address, with the path of its API.",
         )
+    summary = f"The job service can't {operation}: no object has this name"
     return NotFoundError(
-        _with_server_message(
-            failure, f"The job service can't {failure.op.name}: no object has this name"
-        ),
-        "Check the names, and the service's address.",
+        _with_server_message(failure, summary), "Check the names, and the service's address."
     )
 
 

@@ -351,10 +351,9 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
                     "for a larger limit.",
                 )
             case 415:
+                summary = "The notebook service does not support this file type"
                 return InputError(
-                    _compose_message(
-                        failure, "The notebook service does not support this file type"
-                    ),
+                    _compose_message(failure, summary),
                     "Convert it to PDF, DOCX, Markdown or plain text, or add its text: {action}.",
                     action=Action.add_text(),
                 )
@@ -392,11 +391,8 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
 def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError:
     reason = "does not accept the password" if has_password else "requires a password"
     # In parentheses, since masking treats text after "password:" as a secret.
-    words = (
-        f" (“{failure.server_message.strip().rstrip('.')}”)"
-        if failure.server_message.strip()
-        else ""
-    )
+    sent = failure.server_message.strip()
+    words = f" (“{sent.rstrip('.')}”)" if sent else ""
     step = "Check it" if has_password else "Give it"
     return SignInError(
         f"The notebook service {reason}{words}.",

@@ -11,13 +11,7 @@ from labext.http.download import OnBytes, is_html_name
 from labext.nb import polling, uploads, views
 from labext.nb.polling import Ingestion
 from labext.nb.records import Record
-from labext.nb.resource import (
-    Resource,
-    build_changes,
-    iter_sources,
-    require_text,
-    unique_names,
-)
+from labext.nb.resource import Resource, build_changes, iter_sources, require_text, unique_names
 from labext.storage import is_folder_name, user_path
 
 if TYPE_CHECKING:

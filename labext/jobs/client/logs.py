@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages, progress
 from labext.actions import Action
-from labext.errors import (
-    InputError,
-    LabextError,
-    NotFoundError,
-    NotReadyError,
-    ServiceError,
-)
+from labext.errors import InputError, LabextError, NotFoundError, NotReadyError, ServiceError
 from labext.jobs import identity, records
 from labext.jobs.api import is_not_served
 from labext.jobs.client.list import ListMethods, ResultMethods

@@ -150,8 +150,10 @@ class _Crate:
         action = _action_id(name)
         outcome = records.outcome(job)
         reason = "" if outcome is Outcome.COMPLETE else records.reason(job)
-        run = self._entity(action, "CreateAction", name=name)
-        run |= _present_fields(
+        run = self._entity(
+            action,
+            "CreateAction",
+            name=name,
             description=f"{job.get('Type')} on the job service",
             instrument={"@id": instrument},
             provider={"@id": service},
@@ -268,7 +270,7 @@ class _Crate:
 
     def _entity(self, id: str, type: str, /, **fields: Any) -> Entity:
         entity = self.entities.setdefault(id, {"@id": id, "@type": type})
-        entity |= _present_fields(**fields)
+        entity |= {key: value for key, value in fields.items() if value not in (None, "", [])}
         return entity
 
 
@@ -305,10 +307,6 @@ def _action_id(job: str) -> str:
 
 def _id_references(entities: Iterable[str]) -> list[Entity]:
     return [{"@id": entity_id} for entity_id in entities]
-
-
-def _present_fields(**fields: Any) -> Entity:
-    return {key: value for key, value in fields.items() if value not in (None, "", [])}
 
 
 def _text_field(record: Mapping[str, Any], key: str) -> str | None:

@@ -25,14 +25,7 @@ from labext.nb.backends.open_notebook.mappers import (
     check_database_on_failure,
     require_identifier,
 )
-from labext.nb.records import (
-    SOURCE,
-    SOURCE_DETAIL,
-    TRANSFORMATION,
-    Fields,
-    Record,
-    drop_none,
-)
+from labext.nb.records import SOURCE, SOURCE_DETAIL, TRANSFORMATION, Fields, Record, drop_none
 
 # A second link would create a duplicate row, so the request is never repeated blindly.
 LINK_SOURCE = replace(
