@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labext import messages
@@ -164,21 +163,6 @@ _TYPE_PATTERNS = (
 """Model types, with a pattern of the usual model names."""
 
 
-@dataclass(frozen=True)
-class TypeProbe:
-    """The result of trying a model.
-
-    Attributes:
-        name: the name of the model.
-        type: the type that works, with which the model was added; None if no type works.
-        reason: the service's message about the failed test of the likeliest type.
-    """
-
-    name: str
-    type: str | None
-    reason: str = ""
-
-
 def likely_types(name: str) -> list[str]:
     """Return all types of models, the likeliest for a name first."""
     normalized = name.casefold().replace("_", "-")
@@ -186,10 +170,13 @@ def likely_types(name: str) -> list[str]:
     return [first, *(type for type in ("llm", "embedding", "tts", "stt") if type != first)]
 
 
-def probe_type(models: Models, name: str, provider: str, credential: str) -> TypeProbe:
+def probe_type(models: Models, name: str, provider: str, credential: str) -> tuple[str | None, str]:
     """Add a model of a credential with the first type for which the service's test succeeds.
 
     The test endpoint accepts only stored models: a model whose test fails is deleted again.
+
+    Returns:
+        The type, or None; and the service's message about the failed test of the likeliest type.
     """
     reason = ""
     for type in likely_types(name):
@@ -198,7 +185,7 @@ def probe_type(models: Models, name: str, provider: str, credential: str) -> Typ
         except (ConflictError, InputError) as error:
             if error.status not in (400, 409):
                 raise
-            return TypeProbe(name, type)  # it existed already
+            return type, ""  # it existed already
         works = False
         try:
             result = models.test(added["id"])
@@ -207,9 +194,9 @@ def probe_type(models: Models, name: str, provider: str, credential: str) -> Typ
             if not works:
                 models.delete(added["id"])
         if works:
-            return TypeProbe(name, type)
+            return type, ""
         reason = reason or str(result["message"] or "")
-    return TypeProbe(name, None, reason)
+    return None, reason
 
 
 _PREFERRED = {

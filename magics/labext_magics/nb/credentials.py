@@ -190,11 +190,13 @@ def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
         "Run the line again; models added so far are kept.", "Testing models"
     ):
         for name in tested:
-            probe = probe_type(call.nb.models, name, credential["provider"], credential["id"])
-            if probe.type is None:
-                failed[name] = probe.reason
+            type_, reason = probe_type(
+                call.nb.models, name, credential["provider"], credential["id"]
+            )
+            if type_ is None:
+                failed[name] = reason
             else:
-                output.print_message(f"Added {name} as {_TYPE_NAMES[probe.type]}.")
+                output.print_message(f"Added {name} as {_TYPE_NAMES[type_]}.")
     line = f"`%nb credentials register {quote(str(credential['name']))} --model"
     parts = []
     if failed:

@@ -8,13 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from labext.actions import Action, parameter
-from labext.errors import (
-    InputError,
-    LabextError,
-    NotFoundError,
-    ServiceError,
-    SetupError,
-)
+from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SetupError
 from labext.nb import records
 from labext.nb.backends import OnWords, Request, Steps
 from labext.nb.backends.contract import search as contract
@@ -205,11 +199,10 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the answer; a restricted scope is answered by a chat."""
-        _check_options(question)
-        if _is_restricted(question.scope):
-            return (yield from self._ask_about(question))
-        body = yield from self._question_body(question)
-        response = yield Request(contract.ASK, json=body, patient=True)
+        request = yield from self.ask_stream(question)
+        if isinstance(request, Answer):
+            return request
+        response = yield Request(contract.ASK, json=request.json, patient=True)
         data = records.require_mapping(response, "the question")
         answer = contract.build_answer(data, data.get("answer"), question.text)
         return (yield from self.with_citations(_require_text(answer)))
