@@ -228,11 +228,8 @@ class RateLimiter:
             if due > now:
                 return due
         elif now < self._allowance.ends:
-            return (
-                now
-                if self._allowance.remaining > self._allowance.uncounted
-                else self._allowance.ends
-            )
+            has_slots = self._allowance.remaining > self._allowance.uncounted
+            return now if has_slots else self._allowance.ends
         if self._probe is None or not self._needs_probe(now):
             return now
         return now + _PROBE_INTERVAL if now < self._probe.started + _PROBE_SECONDS else now

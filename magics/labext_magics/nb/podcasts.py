@@ -343,9 +343,7 @@ SHORTCUTS = (
                 required=True,
             ),
             options.SPEAKERS,
-            Parameter(
-                "notebook", value_types.NOTEBOOK, "use this notebook instead of the one in use"
-            ),
+            options.IN_NOTEBOOK,
             Parameter("briefing", value_types.text_type(), "additional instructions"),
             WAIT,
             BACKGROUND,
