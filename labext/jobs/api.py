@@ -30,10 +30,7 @@ _BUDGET_USED_PATTERN = re.compile(r"(?i)\bbudget\b.*\b(?:used up|exhausted|excee
 def budget_step(address: str) -> str:
     """Return how to get a larger budget from the service at this address."""
     if is_sandbox(address):
-        return (
-            "Set a larger budget with `labext sandbox jobs budgets set HOURS --organization NAME` "
-            "or `--account EMAIL`."
-        )
+        return "`labext sandbox jobs budgets set` sets a larger budget."
     return "Ask the administrator of the service for a larger budget."
 
 
