@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,17 @@ class Files:
         return {name: str(path) for name, path in vars(self).items()}
 
 
-def issue(folder: Path, *names: str) -> Files:
-    """Write a certificate for host names."""
+def issue(
+    folder: Path,
+    *names: str,
+    authority: trustme.CA | None = None,
+    valid: tuple[timedelta, timedelta] = (timedelta(days=-1), timedelta(days=30)),
+) -> Files:
+    """Write a certificate for host names, valid from and until the given times from now."""
     folder.mkdir(exist_ok=True)
-    authority = trustme.CA()
-    leaf = authority.issue_cert(*names)
+    authority = authority or trustme.CA()
+    now = datetime.now(UTC)
+    leaf = authority.issue_cert(*names, not_before=now + valid[0], not_after=now + valid[1])
     files = Files(folder / "cert.pem", folder / "key.pem", folder / "ca.pem")
     files.tls_cert.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
     files.tls_key.write_bytes(leaf.private_key_pem.bytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,14 @@ def test_key_of_another_certificate_is_refused(files, tmp_path):
     other = issue(tmp_path / "other", "lab.example.org")
     values = files.options() | {"tls_key": str(other.tls_key)}
     assert "another certificate" in refusal(SetupError, **values).message
+
+
+def test_expired_certificate_and_one_of_the_future_are_refused(tmp_path):
+    day = timedelta(days=1)
+    past = issue(tmp_path / "past", "lab.example.org", valid=(-2 * day, -day))
+    assert "expired on" in refusal(SetupError, **past.options()).message
+    future = issue(tmp_path / "future", "lab.example.org", valid=(day, 2 * day))
+    assert "valid only from" in refusal(SetupError, **future.options()).message
 
 
 def test_missing_and_damaged_files_are_refused(files, tmp_path):
