@@ -1,7 +1,8 @@
 """The notebook service is killed at random times while sources are added and processed.
 
 Every source whose upload got a response must exist once and be completed, after a retry if three
-kills interrupted its processing. A source whose upload was cut off exists once or not.
+kills interrupted its processing. A source whose upload was cut off exists once or not. No file is
+left of one that does not exist.
 """
 
 from __future__ import annotations
@@ -35,10 +36,16 @@ def text(number: int) -> str:
 
 
 def add(box: Sandbox, session: requests.Session, number: int) -> bool:
-    """Add a text, every fifth synchronously; return whether a response was received."""
-    body = {"text": text(number), "title": f"T{number}", "process_async": number % 5 != 0}
+    """Add a text, every fifth synchronously, every seventh as a file; return whether a response was
+    received.
+    """
+    body = {"title": f"T{number}", "process_async": number % 5 != 0}
+    if number % 7:
+        content: dict[str, Any] = {"json": body | {"text": text(number)}}
+    else:
+        content = {"data": body, "files": {"file": (f"{number}.txt", text(number))}}
     try:
-        answer = session.post(f"{box.nb.base_url}/sources", json=body, timeout=60)
+        answer = session.post(f"{box.nb.base_url}/sources", timeout=60, **content)
     except (requests.RequestException, NotReadyError):
         return False
     assert answer.ok, answer.text
@@ -57,8 +64,12 @@ def processed(box: Sandbox, session: requests.Session) -> list[dict[str, Any]]:
         time.sleep(0.2)
 
 
-def test_no_source_is_lost_or_duplicated_by_kills(new_box: Callable[..., Sandbox]) -> None:
+def test_no_source_is_lost_or_duplicated_by_kills(
+    new_box: Callable[..., Sandbox], pytestconfig: pytest.Config
+) -> None:
     box = new_box(workers=2)
+    folder = box.data_dir / "nb"
+    is_folder = pytestconfig.getoption("--storage") == "folder"
     chance = random.Random(20261122)
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {box.nb.password}"
@@ -73,6 +84,8 @@ def test_no_source_is_lost_or_duplicated_by_kills(new_box: Callable[..., Sandbox
             if add(box, session, number):
                 answered.add(number)
         host.wait(30)
+        for name in ("originals/gone", "incoming/part") if is_folder else ():
+            (folder / name).write_bytes(b"x")  # as after a kill between two steps
         box.start()
 
     rows = processed(box, session)
@@ -92,4 +105,8 @@ def test_no_source_is_lost_or_duplicated_by_kills(new_box: Callable[..., Sandbox
     again = processed(box, session)
     assert [row["title"] for row in again if row["status"] != "completed"] == []
     assert Counter(row["title"] for row in again) == times
+    if is_folder:
+        uploads = {row["id"].partition(":")[2] for row in rows if row["kind"] == "upload"}
+        assert {path.name for path in (folder / "originals").iterdir()} == uploads
+        assert [*(folder / "incoming").iterdir()] == [*(folder / "work").iterdir()] == []
     print(f"{KILLS} kills: {len(answered)} of {number} uploads answered, {len(rows)} sources")

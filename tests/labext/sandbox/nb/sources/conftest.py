@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import nb_service
@@ -160,16 +160,3 @@ def sources(box: Sandbox) -> Iterator[Sources]:
     yield result
     result.embed_by("model:all-minilm-l6-v2")
     result.close()
-
-
-@pytest.fixture
-def sources_of() -> Iterator[Callable[[Sandbox], Sources]]:
-    """The sources of another sandbox."""
-    with ExitStack() as created:
-
-        def sources_of(box: Sandbox) -> Sources:
-            result = Sources(box)
-            created.callback(result.close)
-            return result
-
-        yield sources_of
