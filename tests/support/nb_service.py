@@ -7,12 +7,13 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 from databases import open_database
+from waiting import wait_until
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
@@ -28,20 +29,24 @@ SERVICE = "labext.sandbox.nb.app:service"
 
 
 class Description:
-    """Return the service's description at `/openapi.json`."""
+    """The service's description at `/openapi.json`, read once for all sandboxes of this process."""
+
+    _operations: ClassVar[list[tuple[str, re.Pattern[str], Any]]] = []
 
     def __init__(self, root: str) -> None:
+        if self._operations:
+            return
         import schemathesis
 
-        self.raw = requests.get(f"{root}/openapi.json", timeout=60).json()
-        schema = schemathesis.openapi.from_dict(self.raw)
+        raw = requests.get(f"{root}/openapi.json", timeout=60).json()
+        schema = schemathesis.openapi.from_dict(raw)
         # Paths without a placeholder first: `/sources/json` does not match `/sources/{source_id}`.
-        self._operations = [
+        self._operations.extend(
             (method.upper(), re.compile(re.sub(r"\\{.*?\\}", "[^/]+", re.escape(path))), operation)
-            for path in sorted(self.raw["paths"], key=lambda path: path.count("{"))
-            for method in self.raw["paths"][path]
+            for path in sorted(raw["paths"], key=lambda path: path.count("{"))
+            for method in raw["paths"][path]
             for operation in [schema[path][method.upper()]]
-        ]
+        )
 
     def hold(self, response: requests.Response, **_options: Any) -> None:
         """Fail if a response's status, type or body differs from the description."""
@@ -96,6 +101,16 @@ class Api:
     def error(self, status: int, method: str, path: str, json: Any = None) -> str:
         """Return the detail of an error response."""
         return detail(self.request(method, path, json), status)
+
+    def once(self, path: str, *requested: str) -> Any:
+        """Return the JSON of a path once its status is one of these; by default once it ended."""
+        wanted = requested or ("completed", "failed")
+
+        def ended() -> Any:
+            result = self.call("GET", path)
+            return result if result["status"] in wanted else None
+
+        return wait_until(ended, 60)
 
     def get(self, path: str, **query: Any) -> requests.Response:
         return self.request("GET", path, params=query)

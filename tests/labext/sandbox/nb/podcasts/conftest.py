@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,6 @@ TEXT = (
     "upstream of the promoter. This catabolite repression keeps leaky expression low. Cells of "
     "strain DH10B were grown at 37 degrees and induced with 0.2 % arabinose for four hours."
 )
-ENDED = ("completed", "failed")
 KEY = "correct-horse-battery-staple"
 
 
@@ -58,13 +56,9 @@ class Podcasts(nb_service.Api):
     def episode(self, identifier: str) -> dict[str, Any]:
         return self.call("GET", f"podcasts/episodes/{identifier}")
 
-    def until(self, job: str, *requested: str, seconds: float = 60) -> dict[str, Any]:
+    def until(self, job: str, *requested: str) -> dict[str, Any]:
         """Return a job once its status is one of these; by default once it has ended."""
-        deadline = time.monotonic() + seconds
-        while (result := self.job(job))["status"] not in (requested or ENDED):
-            assert time.monotonic() < deadline, f"not in time: {result}"
-            time.sleep(0.1)
-        return result
+        return self.once(f"podcasts/jobs/{job}", *requested)
 
     def files(self) -> set[str]:
         """Return the stored audio files, and the folders of tasks."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,9 +16,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
 from labext.sandbox.nb import settings
-from labext.sandbox.nb.tables import DefaultModel, Source
-
-ENDED = ("completed", "failed")
+from labext.sandbox.nb.tables import Source
 
 
 class Sources(nb_service.Api):
@@ -67,13 +64,9 @@ class Sources(nb_service.Api):
         with self.back() as session:
             return session.query(Source).count()
 
-    def until(self, identifier: str, *requested: str, seconds: float = 60) -> dict[str, Any]:
+    def until(self, identifier: str, *requested: str) -> dict[str, Any]:
         """Return the status of a source once it is one of these; by default once it has ended."""
-        deadline = time.monotonic() + seconds
-        while (result := self.status(identifier))["status"] not in (requested or ENDED):
-            assert time.monotonic() < deadline, f"not in time: {result}"
-            time.sleep(0.02)
-        return result
+        return self.once(f"sources/{identifier}/status", *requested)
 
     def files(self) -> set[str]:
         """Return the files on disk: originals, and incomplete uploads."""
@@ -108,12 +101,7 @@ class Sources(nb_service.Api):
 
     def embed_by(self, model: str | None) -> None:
         """Set the embedding model, or none, which makes the processing faster."""
-        with self.back() as session:
-            result = session.get(DefaultModel, "embedding")
-            if model is not None:
-                session.merge(DefaultModel(slot="embedding", model_id=model))
-            elif result is not None:
-                session.delete(result)
+        self.call("PUT", "models/defaults", {"embedding": model})
 
 
 class Site(Server):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import nb_service
@@ -34,11 +33,7 @@ class Api(nb_service.Api):
 
     def until_processed(self, created: str) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the same for an existing source."""
-        for _ in range(600):
-            status = self.call("GET", f"sources/{created}/status")
-            if status["status"] in ("completed", "failed"):
-                break
-            time.sleep(0.05)
+        status = self.once(f"sources/{created}/status")
         insights = self.call("GET", f"sources/{created}/insights")
         return {"id": created} | status, {
             insight["insight_type"]: insight["content"] for insight in insights
