@@ -178,9 +178,14 @@ def warm(
 
 
 @pytest.fixture
-def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+def cold(
+    monkeypatch: pytest.MonkeyPatch,
+    database_of_hosts: Callable[..., Any],
+    storage_of_hosts: Callable[..., Any],
+) -> None:
     """Start the hosts of this test in the usual way."""
-    monkeypatch.setattr(host_process, "spawn_host", _spawn)
+    spawn = storage_of_hosts(database_of_hosts(_spawn))
+    monkeypatch.setattr(host_process, "spawn_host", spawn)
 
 
 @pytest.fixture
