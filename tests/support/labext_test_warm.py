@@ -35,8 +35,11 @@ from labext.sandbox.core.executors.launcher import SINGLE_THREAD_VARIABLES
 LAZY = (
     *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto"),
     *("anyio._backends._asyncio", "platformdirs", "Bio.SeqFeature", "Bio.GenBank"),
+    "pyloudnorm",
 )
-"""Modules that hosts import when they start serving."""
+"""Modules that hosts import when they start serving, and one that takes more than a second of each
+task that records an episode.
+"""
 
 HEAVY = ("biotite", "pyhmmer", "rdkit")
 """Packages that few jobs need; the jobs' processes import them."""
