@@ -53,6 +53,9 @@ pytest_plugins = (
 KINDS = ("unit", "contract", "faults", "browser", "notebooks", "benchmark")
 _DECLARED_KIND = re.compile(rf"^pytestmark = .*?\bpytest\.mark\.({'|'.join(KINDS)})\b", re.M | re.S)
 _BROWSER_FILE = "_in_browser.py"
+_FOLDERS_WITH_A_SANDBOX = tuple(
+    f"tests/labext/sandbox/nb/{name}" for name in ("ask", "models", "podcasts")
+)
 _spawn = host_process.spawn_host
 
 
@@ -61,13 +64,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Assign whole files to workers, as `--dist=loadfile` does, and all browser tests to one
     worker.
 
-    They share a Jupyter server, a Chromium and pages that take longer to load than most tests.
+    They share a Jupyter server, a Chromium and pages that take longer to load than most tests. The
+    files of a folder with a sandbox of its own share that.
     """
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = str(super()._split_scope(nodeid))
+            folder = scope.rpartition("/")[0]
+            if folder in _FOLDERS_WITH_A_SANDBOX:
+                return folder
             return "browser" if scope.endswith(_BROWSER_FILE) else scope
 
     return ByFile(config, log)
