@@ -105,6 +105,9 @@ def test_no_source_is_lost_or_duplicated_by_kills(
     again = processed(box, session)
     assert [row["title"] for row in again if row["status"] != "completed"] == []
     assert Counter(row["title"] for row in again) == times
+    query = {"query": "arabinose", "type": "text", "limit": 1000}
+    hits = session.post(f"{box.nb.base_url}/search", json=query, timeout=60).json()["results"]
+    assert {hit["parent_id"] for hit in hits} == {row["id"] for row in rows}
     if is_folder:
         uploads = {row["id"].partition(":")[2] for row in rows if row["kind"] == "upload"}
         assert {path.name for path in (folder / "originals").iterdir()} == uploads
