@@ -230,7 +230,8 @@ def run_notebook(folder: Path, sandbox: Sandbox, data_dir: Path | None) -> Noteb
             f"A cell of {NOTEBOOK} failed: {error.ename}: {error.evalue}", f"Look at {executed}."
         ) from error
     finally:
-        nbformat.write(notebook, executed)  # type: ignore[no-untyped-call]
+        content = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+        write_atomic(executed, f"{content}\n".encode())
     cells = sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in notebook.cells)
     seconds = time.monotonic() - began
     return NotebookRun(executed, cells, _count_complete(sandbox), seconds)

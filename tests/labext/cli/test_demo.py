@@ -81,6 +81,16 @@ def test_failing_cell_is_reported_in_one_line(folder, data_dir):
     assert executed.cells[1].outputs[-1].output_type == "error"
 
 
+def test_executed_notebook_is_synced_to_the_disk(tmp_path, monkeypatch, is_synced):
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / examples.NOTEBOOK)
+    monkeypatch.setattr(examples, "_execute", lambda *_: None)
+    monkeypatch.setattr(examples, "_count_complete", lambda _: 0)
+    examples.run_notebook(tmp_path, None, None)
+    executed = tmp_path / "jobs.executed.ipynb"
+    assert nbformat.read(executed, as_version=4).cells == []
+    assert is_synced(executed)
+
+
 def test_notebook_opens_in_jupyterlab_without_run(folder, data_dir):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
