@@ -396,9 +396,7 @@ def sandbox(shell: InteractiveShell) -> Server:
 @pytest.fixture(scope="module")
 def open_notebook(shell: InteractiveShell, sandbox: Server) -> Iterator[Server]:
     assert sandbox.identifiers
-    with serving() as replay, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("labext.progress.interval", lambda _: 0.0)
-        patch.setattr("labext.nb.polling.interval", lambda _: 0.0)
+    with serving() as replay:
         lines = SETUP_ON_OPEN_NOTEBOOK.strip().splitlines()
         for line in [f"%nb connect {replay.base_url}", *lines]:
             shell.run_cell(line).raise_error()
