@@ -417,10 +417,13 @@ def test(call: Call, *, credential: str) -> None:
 
 def status(call: Call) -> pd.DataFrame:
     """Return one row per provider with its availability and the origin of its key."""
+    from labext.frames.conversion import to_array
+
     providers = call.nb.credentials.status()
     environment = call.nb.credentials.env_status()
     in_environment = [bool(environment.get(str(provider))) for provider in providers["provider"]]
-    providers.insert(len(providers.columns), "in_environment", in_environment)
+    column = to_array("boolean", in_environment)
+    providers.insert(len(providers.columns), "in_environment", column)
     if providers.attrs.get("encryption_configured") is False:
         output.print_message("The service has no encryption key, so it cannot store credentials.")
     return providers

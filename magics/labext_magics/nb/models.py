@@ -55,12 +55,15 @@ def slots_by_model(call: Call) -> dict[str, list[str]]:
 
 def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
     """Add the slots and the names of the credentials to a DataFrame of models."""
+    from labext.frames.conversion import to_array
+
     slots = slots_by_model(call)
     slot_lists = [", ".join(slots.get(identifier, [])) for identifier in models["id"]]
-    models.insert(len(models.columns), "slots", slot_lists)
+    models.insert(len(models.columns), "slots", to_array("text", slot_lists))
     if models["credential"].notna().any():
         names = {credential["id"]: credential["name"] for credential in call.nb.credentials.iter()}
-        models["credential"] = [names.get(key, key) for key in models["credential"]]
+        credentials = [names.get(key, key) for key in models["credential"]]
+        models["credential"] = to_array("text", credentials)
     return models
 
 

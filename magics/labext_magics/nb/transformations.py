@@ -339,10 +339,13 @@ def _row(call: Call, record: Record) -> pd.DataFrame:
 
 def _with_model_names(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
     """Replace the column of model IDs by a column of model names."""
+    from labext.frames.conversion import to_array
+
     names: dict[str, str] = {}
     if frame["model_id"].notna().any():
         names = {model["id"]: model["name"] for model in call.nb.models.iter()}
-    frame["model_id"] = [names.get(identifier, identifier) for identifier in frame["model_id"]]
+    models = [names.get(identifier, identifier) for identifier in frame["model_id"]]
+    frame["model_id"] = to_array("text", models)
     frame.columns = frame.columns.str.replace("model_id", "model")
     return frame
 
