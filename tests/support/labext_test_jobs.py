@@ -17,7 +17,7 @@ TOOL = Tool(
     description="Starts processes that try to outlive it, then waits.",
     github="https://example.invalid/",
     paper="https://example.invalid/",
-    parameters=(Parameter("seconds", required=True, type="number"),),
+    parameters=(Parameter("seconds", required=True, type="number"), Parameter("label")),
 )
 
 

@@ -23,7 +23,7 @@ from labext.nb.episode_generation import (
     find_episode_of_job,
 )
 from labext.nb.records import EPISODE, Record
-from labext.progress import Outcome, Progress
+from labext.progress import MAX_OUTAGE_SECONDS, Outcome, Progress
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
 STAGES = ["outline", "dialogue", "speech", "encoding"]
@@ -190,6 +190,18 @@ def test_failed_polls_are_reported_and_repeated(studio, watch, clock):
     assert (snapshots[-1].outcome, snapshots[-1].reason) == (Outcome.COMPLETE, "")
 
 
+def test_outage_at_the_start_or_beyond_the_limit_is_raised(studio, watch, clock):
+    studio.failure = GONE
+    with pytest.raises(UnreachableError):
+        watch()
+    studio.failure = None
+    studio.episode |= {"job_status": "running"}
+    clock.at(clock.elapsed + 5, lambda: setattr(studio, "failure", GONE))
+    with pytest.raises(UnreachableError):
+        watch()
+    assert clock.elapsed > MAX_OUTAGE_SECONDS
+
+
 def test_failed_lookup_does_not_end_the_watch(studio, watch, clock):
     studio.episode |= {"job_status": "running"}
     failed = NotFoundError("There is no job, or its lookup failed.", "Look again.", status=500)
@@ -226,6 +238,18 @@ def test_deletion_ends_the_watch(studio, watch, clock):
 def test_stage_text(progress, text, stage):
     job = {"stage": text, "progress": progress, "error_message": None}
     assert build_snapshot("Ep 1", "running", job, None).stage == stage
+
+
+def test_backward_progress_counts_as_a_change(studio, watch):
+    studio.episode |= {"job_status": "running", "progress": at("speech", 30, 40)}
+    studio.at(20, progress=at("dialogue", 1, 5))
+    studio.at(40, job_status="completed", audio_url="/a")
+    snapshots = watch()
+    stages = list(
+        dict.fromkeys(snapshot.stage for snapshot in snapshots if snapshot.outcome is None)
+    )
+    assert stages == ["3 of 4: speech, turn 30 of 40", "2 of 4: dialogue, segment 1 of 5"]
+    assert next(snapshot for snapshot in snapshots if snapshot.stage == stages[1]).unchanged == 0
 
 
 class TestWaiting:

@@ -125,6 +125,13 @@ def test_moving_queue_has_no_stall_hint(watch, service, clock):
     assert not {row.reason for snapshot in watch(*files) for row in snapshot.rows} - {""}
 
 
+def test_unknown_status_does_not_end_the_watch(watch, service, clock):
+    paper = service.source("paper.pdf", status="levitating")
+    clock.at(5, update(service, paper, status="completed"))
+    statuses = [snapshot.rows[0].status for snapshot in watch(paper)]
+    assert (statuses[0], statuses[-1]) == ("levitating", "completed")
+
+
 def test_unchanging_unknown_status_is_an_error(watch, service, clock):
     paper, other = (
         service.source("paper.pdf", status="levitating"),
@@ -177,8 +184,17 @@ def test_short_outage_does_not_end_the_watch(watch, service, clock):
     reasons = [snapshot.rows[0].reason for snapshot in watching]
     assert any(reason.startswith("No response, trying again.") for reason in reasons)
     assert reasons[-1] == ""
+
+
+def test_long_outage_ends_the_watch(watch, service):
+    paper = service.source("paper.pdf", status="running")
+    watching = watch(paper)
+    next(watching)
+    service.script = [GONE] * 10_000
+    with pytest.raises(UnreachableError):
+        list(watching)
     service.script = [GONE]
-    with pytest.raises(UnreachableError):  # at the start
+    with pytest.raises(UnreachableError):
         next(watch(paper))
 
 

@@ -135,19 +135,19 @@ def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
     box: Sandbox = new_box(workers=2, services=JOBS_AND_NB)
     (tmp_path / "sent").mkdir()
     with working(box, tmp_path / "sent") as wait:
-        for number in range(2):
+        for number in range(3):
             wait()
             code, _, err = run("backup", tmp_path / f"{number}.zip", "--data-dir", box.data_dir)
             assert (code, err) == (0, "")
     box.stop()
     rows = 0
-    for number in range(2):
+    for number in range(3):
         target = tmp_path / f"restored{number}"
         assert run("restore", tmp_path / f"{number}.zip", "--data-dir", target)[0] == 0
         count, lost = missing(target)
         assert lost == []
         rows += count
-    assert rows > 8, "data existed that could be lost"
+    assert rows > 12, "data existed that could be lost"
     restored = new_box(data_dir=target, services=JOBS_AND_NB)
     with JobsClient(restored.jobs.base_url, restored.jobs.api_key) as jobs:
         for row in list(jobs.iter_jobs()):

@@ -66,16 +66,28 @@ def wait_for_end(kit):
     )
 
 
+ENDS = [
+    *[("job", path) for path in ("cancelJob", "delete-job")],
+    *[("batch", path) for path in ("cancelBatch", "delete-job")],
+    ("pipeline", "stop-job"),
+]
+
+
 @pytest.fixture
-def start(service):
-    """Return a function that starts a job or batch; deleted after the test."""
+def start(service, kit):
+    """Return a function that starts a job, batch or pipeline; deleted after the test."""
     names = []
 
     def create(kind, **more):
         if kind == "job":
             names.append(service.submit("cut_loose", SETTINGS))
-        else:
+        elif kind == "batch":
             names.append(service.batch([SETTINGS] * 2, "cut_loose", **more))
+        else:
+            stage = {"task": "Detach", "toolSettings": {"cut_loose": {**SETTINGS, "label": "pipe"}}}
+            names.append(kit.name())
+            body = {"jobName": names[-1], "initialInputs": ["a", "b"], "stages": [stage]}
+            assert service.post("submit-pipeline", body).status_code == 200
         return names[-1]
 
     yield create
@@ -98,22 +110,26 @@ def start_and_wait(start, processes, kit):
     return create
 
 
-@pytest.mark.parametrize("kind", ["job", "batch"])
+@pytest.mark.parametrize(("kind", "path"), ENDS)
 def test_processes_end_within_two_seconds_of_the_response(
-    detaching_box, service, start_and_wait, wait_for_end, kit, kind
+    detaching_box, service, start_and_wait, wait_for_end, kit, kind, path
 ):
     name, pids = start_and_wait(kind)
-    if kind == "job":
-        service.accepted("cancelJob", {"jobName": name})
-        wait_for_end(pids)
-        row = service.row(name)
-        assert (row["JobStatus"], row["Reason"]) == ("Stopped", "Stopped by hand.")
-    else:
-        service.end("delete", name)
-        wait_for_end(pids)
+    body = {"batchName" if path == "cancelBatch" else "jobName": name}
+    answer = service.delete(path, body) if path == "delete-job" else service.post(path, body)
+    wait_for_end(pids)
+    assert answer.status_code == 200
+    if "deleted" in answer.json()["message"]:
         kit.error_message(service.get("jobs", jobName=name), 404)
         assert service.rows(includeSubjobs="true") == []
         assert list((detaching_box.data_dir / "jobs" / "jobs").iterdir()) == []
+    else:
+        rows = (
+            [service.row(name)] if kind == "job" else [service.row(name), *service.rows(batch=name)]
+        )
+        assert {(row["JobStatus"], row["Reason"]) for row in rows} == {
+            ("Stopped", "Stopped by hand.")
+        }
     assert [*(detaching_box.data_dir / "jobs" / "tasks").glob("[0-9]*")] == []
 
 
@@ -131,6 +147,15 @@ def test_processes_end_with_a_killed_fork_server(
     assert other != server
 
 
+def test_processes_of_other_jobs_continue(service, start_and_wait):
+    first, pids = start_and_wait("job")
+    before = {psutil.Process(pid) for pid in pids}
+    service.submit("digest", {"sequence": "ACGT", "enzymes": "EcoRI"}, other := f"{first}x")
+    assert service.ended(other)["JobStatus"] == "Complete"
+    assert all(process.is_running() for process in before)
+    service.delete("delete-job", {"jobName": other})
+
+
 def test_time_limit_stops_the_jobs_with_the_reason_and_ends_their_processes(
     service, start, processes, wait_for_end
 ):
@@ -143,3 +168,12 @@ def test_time_limit_stops_the_jobs_with_the_reason_and_ends_their_processes(
         assert (row["JobStatus"], row["Reason"]) == ("Stopped", reason)
         assert row["WeightedHours"] > 0
         assert "Score" not in row
+
+
+def test_processes_left_by_a_complete_job_are_ended(service, wait_for_end):
+    name = service.submit("cut_loose", {"seconds": 0})
+    row = service.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    pids = service.archive(name).read("pids").split()
+    wait_for_end({int(pid) for pid in pids})
+    service.delete("delete-job", {"jobName": name})

@@ -1,4 +1,4 @@
-"""The password, limits and errors."""
+"""The password, limits, errors, and the state after a kill."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import event_loops
+import psutil
 import pytest
 import requests
-from nb_service import PASSWORD, Back, detail
+from nb_service import PASSWORD, Api, Back, detail, new_name
 from starlette.testclient import TestClient
 
 from labext.sandbox.core.service_protocol import Options, Site
@@ -348,6 +349,50 @@ def test_changed_password_invalidates_the_old_one() -> None:
     assert verifier.verify("another-password", after)
     assert not verifier.verify(PASSWORD, after)
     assert not verifier.verify("", before)
+
+
+def test_acknowledged_notes_survive_a_kill_once(new_box) -> None:
+    box = new_box()
+    password, word = box.nb.password, new_name()
+    api = Api(box.nb.base_url, password)
+    notebook = api.notebook()
+    acknowledged: dict[int, dict[str, Any]] = {}
+    some = threading.Event()
+
+    def write(worker: int) -> None:
+        mine = Api(box.nb.base_url, password)
+        for number in range(worker, 10_000, 2):
+            try:
+                body = {"content": f"{word} number {number}", "notebook_id": notebook}
+                acknowledged[number] = mine.call("POST", "notes", json=body)
+            except requests.RequestException:
+                return
+            if len(acknowledged) >= 20:
+                some.set()
+
+    writers = [threading.Thread(target=write, args=[worker]) for worker in range(2)]
+    for writer in writers:
+        writer.start()
+    assert some.wait(60)
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    for writer in writers:
+        writer.join(60)
+
+    box.start()
+    assert box.nb.password == password
+    api = Api(box.nb.base_url, password)
+    result = api.call("GET", "notes", params={"notebook_id": notebook})
+    by_content = {note["content"]: note for note in result}
+    assert len(by_content) == len(result)
+    # At most the two requests in progress were stored without a response.
+    assert len(acknowledged) <= len(result) <= len(acknowledged) + len(writers)
+    for note in acknowledged.values():
+        assert by_content[note["content"]] == note
+    assert api.call("GET", f"notebooks/{notebook}")["note_count"] == len(result)
+    hits = api.call("POST", "search", json={"query": word, "limit": 1000})["results"]
+    assert {hit["parent_id"] for hit in hits} == {note["id"] for note in result}
 
 
 def test_unexpected_error_is_the_last_event(site, monkeypatch: pytest.MonkeyPatch) -> None:

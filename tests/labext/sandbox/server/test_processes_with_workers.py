@@ -58,13 +58,15 @@ def read_runs(journal: Path) -> list[Run]:
 
 
 class Site:
-    """A server with two processes, the workers of a test, and an account with a key."""
+    """A server with two processes, the workers of a test, and accounts with keys."""
 
-    def __init__(self, server: Server, database: Database, folder: Path, key: str) -> None:
+    def __init__(
+        self, server: Server, database: Database, folder: Path, keys: dict[str, str]
+    ) -> None:
         self.server = server
         self.database = database
         self.journal = folder / "journal"
-        self._key = key
+        self._keys = keys
         address = (server.status().worker_command or "").split()[3]
         self.workers = Cluster(folder / "cluster", beside=address)
 
@@ -77,15 +79,20 @@ class Site:
             preload=["labext_test_journal"],
         )
 
-    def ask(self, method: str, path: str, **more: Any) -> Any:
+    def ask(self, method: str, path: str, user: str = "eve@example.org", **more: Any) -> Any:
         """Send a request on a new connection; again if its process was killed meanwhile."""
+        if user not in self._keys:
+            self._keys[user] = new_key("sk_")
+            with open_administration(self.server.data_dir) as admin:
+                admin.add_account(user)
+                admin.add_key(user, self._keys[user])
         assert self.server.settings is not None
         for _ in range(50):
             with contextlib.suppress(requests.ConnectionError):
                 response = requests.request(
                     method,
                     f"{self.server.settings.origin('jobs')}{path}",
-                    headers={"x-api-key": self._key, "Connection": "close"},
+                    headers={"x-api-key": self._keys[user], "Connection": "close"},
                     verify=str(self.server.settings.ca_bundle),
                     timeout=30,
                     **more,
@@ -95,14 +102,14 @@ class Site:
             time.sleep(0.1)
         pytest.fail("nobody answers")
 
-    def submit(self, name: str, count: int, seconds: float) -> None:
+    def submit(self, name: str, count: int, seconds: float, user: str = "eve@example.org") -> None:
         labels = [f"{name}-{number}" for number in range(count)]
         settings = [
             {"journal": str(self.journal), "label": label, "seconds": seconds} for label in labels
         ]
         body = {"batchName": name, "type": TOOLS[0], "settings": settings}
         body["jobNames"] = [f"n{number}" for number in range(count)]
-        self.ask("POST", "/api/submit-batch", json=body)
+        self.ask("POST", "/api/submit-batch", user, json=body)
 
     def is_complete(self, batch: str) -> bool:
         with self.database.read() as session:
@@ -174,9 +181,8 @@ def _is_scheduler(process: psutil.Process) -> bool:
 @pytest.fixture(scope="module")
 def running_site(
     tmp_path_factory: pytest.TempPathFactory, postgresql_server: Any
-) -> Iterator[tuple[Server, Database, str]]:
-    """A running server, which all tests but the last leave running; its database and a key."""
-    key = new_key("sk_")
+) -> Iterator[tuple[Server, Database, dict[str, str]]]:
+    """A running server, which every test but the last one leaves running; its database and keys."""
     url, folder = postgresql_server.new_database(), tmp_path_factory.mktemp("server")
     server = make_server(
         folder, url, processes=2, executor="dask", services=SERVICES, log_format="json"
@@ -185,24 +191,21 @@ def running_site(
         patch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
         short_intervals.use(patch)
         server.start()
-    with open_administration(server.data_dir) as admin:
-        admin.add_account("eve@example.org")
-        admin.add_key("eve@example.org", key)
     with contextlib.closing(Database(url)) as database:
-        yield server, database, key
+        yield server, database, {}
     server.stop()
 
 
 @pytest.fixture
 def site(
-    running_site: tuple[Server, Database, str],
+    running_site: tuple[Server, Database, dict[str, str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Site]:
     """The server and new workers, with short leases."""
-    server, database, key = running_site
+    server, database, keys = running_site
     short_intervals.use(monkeypatch)
-    site = Site(server, database, tmp_path, key)
+    site = Site(server, database, tmp_path, keys)
     yield site
     print(server.status(), *site.runs(), sep="\n")  # pytest shows it if the test has failed
     host_log.print_end(server.data_dir)
@@ -335,6 +338,19 @@ def test_cancel_through_another_process_reaches_the_worker(
     stop.join(30)
     wait_until(lambda: site.ask("GET", "/api/workers")["workers"][1]["busy"] == 0)
     assert [one.pid for one in site.runs()] == [run.pid]
+
+
+def test_accounts_take_turns_at_the_workers(site: Site) -> None:
+    site.start_worker("bench")
+    wait_until(lambda: "bench" in site.ready())
+    site.submit("many", 20, 0.6)
+    wait_until(site.runs)
+    submitted = time.monotonic()
+    site.submit("one", 1, 0.6, "mallory@example.org")
+    wait_until(lambda: site.is_complete("one"))
+    order = [run.label for run in site.runs() if run.began > submitted]
+    assert order.index("one-0") <= SLOTS + 1
+    assert not site.is_complete("many")
 
 
 def test_killed_scheduler_is_started_once_again(site: Site) -> None:

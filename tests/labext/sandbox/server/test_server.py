@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -141,6 +142,8 @@ def test_exit_code_of_status_says_whether_the_server_runs_and_is_healthy(
         host.resume()
     assert code == 4
     assert "lab-oidc is not healthy: It does not respond" in text
+    for name in (".labext-sandbox", "server.json", "host.json"):  # those of a stopped one
+        shutil.copy(server.data_dir / name, tmp_path)
     assert status(tmp_path)[0] == 3
 
 

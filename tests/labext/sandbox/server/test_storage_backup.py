@@ -33,10 +33,12 @@ def download(box: Sandbox, name: str) -> bytes:
     return answer.content
 
 
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
 def test_backup_has_the_objects_and_restores_them_to_another_bucket(
-    new_box, storage, tmp_path, postgresql_server
+    new_box, storage, tmp_path, postgresql_server, kind
 ):
-    box = new_box(services=JOBS, database_url=postgresql_server.new_database(), **storage())
+    url = postgresql_server.new_database() if kind == "postgresql" else None
+    box = new_box(services=JOBS, database_url=url, **storage())
     jobs = Jobs(box)
     assert jobs.upload("a.txt", b"content").status_code == 200
     jobs.run("first")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import nb_service
@@ -148,3 +148,16 @@ def sources(box: Sandbox) -> Iterator[Sources]:
     yield result
     result.embed_by("model:all-minilm-l6-v2")
     result.close()
+
+
+@pytest.fixture
+def sources_of() -> Iterator[Callable[[Sandbox], Sources]]:
+    """The sources of another sandbox."""
+    with ExitStack() as created:
+
+        def sources_of(box: Sandbox) -> Sources:
+            result = Sources(box)
+            created.callback(result.close)
+            return result
+
+        yield sources_of

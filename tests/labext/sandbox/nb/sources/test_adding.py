@@ -6,6 +6,7 @@ import asyncio
 import socket
 from urllib.parse import unquote, urlsplit
 
+import psutil
 import pytest
 import requests
 from labext_test_documents import pdf
@@ -369,3 +370,28 @@ def test_source_can_be_deleted_while_processed(sources, site):
         sources.call("DELETE", f"sources/{created['id']}")
     assert not (sources.folder / "work" / created["id"].partition(":")[2]).exists()
     assert created["id"] not in [row["id"] for row in sources.listed()]
+
+
+@pytest.mark.data_folder
+def test_processing_resumes_after_a_kill(new_box, sources_of, site):
+    box = new_box(workers=1)
+    sources = sources_of(box)
+    sources.embed_by(None)
+    sources.allow("yes")
+    site.go.clear()
+    link = sources.call("POST", "sources", json={"url": site.url})
+    assert site.requested.acquire(timeout=30)
+    waiting = sources.send(b"It waits for its turn.").json()
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    for name in ("originals/gone", "incoming/part"):  # as after a kill between two steps
+        (sources.folder / name).write_bytes(b"x")
+    site.go.set()
+    box.start()
+    sources = sources_of(box)
+    assert sources.until(link["id"])["status"] == "completed"
+    assert sources.until(waiting["id"])["status"] == "completed"
+    assert sources.one(link["id"])["full_text"] == "Cells were induced with arabinose."
+    assert sources.files() == {f"originals/{waiting['id'].partition(':')[2]}"}
+    assert [*(sources.folder / "work").iterdir()] == []
