@@ -64,8 +64,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Assign whole files to workers, as `--dist=loadfile` does, and all browser tests to one
     worker.
 
-    They share a Jupyter server, a Chromium and pages that take longer to load than most tests. The
-    files of a folder with a sandbox of its own share that.
+    Browser tests share a Jupyter server, a Chromium and pages that take longer to load than most
+    tests. Files of a folder with its own sandbox are assigned to one worker, which starts it once.
     """
     from xdist.scheduler import LoadFileScheduling
 

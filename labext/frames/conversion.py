@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import orjson
@@ -26,10 +26,9 @@ class Column(NamedTuple):
     kind: Kind
 
 
-def parse_columns(text: str) -> list[Column]:
-    """Return the columns in `name:kind …`; a column without a kind is text."""
-    pairs = (column.partition(":")[::2] for column in text.split())
-    return [Column(name, cast("Kind", kind or "text")) for name, kind in pairs]
+def make_columns(**kinds: Kind) -> list[Column]:
+    """Return columns, given by their names and kinds."""
+    return [Column(name, kind) for name, kind in kinds.items()]
 
 
 class FrameBuilder:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from labext import messages
 from labext.errors import InputError, ServiceError
-from labext.frames.conversion import parse_columns, records_to_frame
+from labext.frames.conversion import make_columns, records_to_frame
 from labext.frames.views import RowView, cell_text, column_order, display_width, has_content
 from labext.jobs import identity
 from labext.jobs.records import REASON_FIELDS
@@ -24,8 +24,14 @@ from labext.sanitize import strip_control, strip_control_json
 _SENTENCES = (*REASON_FIELDS, "QueueReason")
 _FIRST = ("JobName", "Type", "JobStatus", "batchStatus", *_SENTENCES, "Stage", "statuses")
 _LAST = (
-    *("Created", "Started", "Completed", "WeightedHours"),
-    *("Settings", "Structures", "Folder", "Part"),
+    "Created",
+    "Started",
+    "Completed",
+    "WeightedHours",
+    "Settings",
+    "Structures",
+    "Folder",
+    "Part",
 )
 _KNOWN = {*_FIRST, *_LAST}
 
@@ -301,7 +307,15 @@ def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
     """Return one row per tool."""
-    columns = parse_columns("name displayName required description optional paper github")
+    columns = make_columns(
+        name="text",
+        displayName="text",
+        required="text",
+        description="text",
+        optional="text",
+        paper="text",
+        github="text",
+    )
     records = [
         {
             **{column.name: tool.record.get(column.name) for column in columns},
@@ -322,9 +336,18 @@ def workers_frame(answer: Any) -> pd.DataFrame:
     workers = answer.get("workers") if isinstance(answer, Mapping) else None
     if not isinstance(workers, list) or not all(isinstance(row, Mapping) for row in workers):
         raise ServiceError("The service returned an invalid list of workers.")
-    columns = parse_columns(
-        "name state slots:integer busy:integer memory:integer jobs:json tools:json address "
-        "lastSeen:number sharedDir note"
+    columns = make_columns(
+        name="text",
+        state="text",
+        slots="integer",
+        busy="integer",
+        memory="integer",
+        jobs="json",
+        tools="json",
+        address="text",
+        lastSeen="number",
+        sharedDir="text",
+        note="text",
     )
     records = [{column.name: row.get(column.name) for column in columns} for row in workers]
     frame = records_to_frame(records, columns)
@@ -334,7 +357,14 @@ def workers_frame(answer: Any) -> pd.DataFrame:
 
 def parameters_frame(tool: Tool) -> pd.DataFrame:
     """Return one row per parameter; `.attrs` has the other fields of the tool."""
-    columns = parse_columns("name required:boolean type default:json options:json description")
+    columns = make_columns(
+        name="text",
+        required="boolean",
+        type="text",
+        default="json",
+        options="json",
+        description="text",
+    )
     records: list[dict[str, Any]] = [
         {
             "name": parameter.name,

@@ -60,11 +60,20 @@ class Presigned(str):
 
 def job_columns() -> list[Column]:
     """Return the columns of a frame of job rows."""
-    from labext.frames.conversion import parse_columns
+    from labext.frames.conversion import make_columns
 
-    return parse_columns(
-        "JobName Type:category JobStatus:category batchStatus:category Created:time Started:time "
-        "Completed:time WeightedHours:number Settings:json Score:json AggregationError"
+    return make_columns(
+        JobName="text",
+        Type="category",
+        JobStatus="category",
+        batchStatus="category",
+        Created="time",
+        Started="time",
+        Completed="time",
+        WeightedHours="number",
+        Settings="json",
+        Score="json",
+        AggregationError="text",
     )
 
 

@@ -62,8 +62,7 @@ def upload_file(
     size = source.stat().st_size
     exists = _file_exists(service, source.name, folder)
     stored = service.stored_version(source.name, folder) if exists else None
-    has_checksum = stored is not None and (stored.sha256, stored.md5) != (None, None)
-    if stored and has_checksum and stored.same_content(FileVersion.from_file(source)):
+    if stored is not None and _has_same_content(stored, source):
         message = (
             f"{_service_path(source, folder)} already exists with the same content; "
             "nothing was sent."
@@ -120,6 +119,12 @@ def _file_exists(service: JobsApi, name: str, folder: str | None) -> bool | None
         raise
     except LabextError:
         return None
+
+
+def _has_same_content(stored: FileVersion, source: Path) -> bool:
+    if stored.sha256 is None and stored.md5 is None:
+        return False
+    return stored.same_content(FileVersion.from_file(source)) is True
 
 
 def _send_file(service: JobsApi, source: Path, folder: str | None, *, presigned: bool) -> None:

@@ -37,8 +37,8 @@ LAZY = (
     *("anyio._backends._asyncio", "platformdirs", "Bio.SeqFeature", "Bio.GenBank"),
     "pyloudnorm",
 )
-"""Modules that hosts import when they start serving, and one that takes more than a second of each
-task that records an episode.
+"""Modules that hosts import when they start serving, and one whose import takes more than a second
+in each task that records an episode.
 """
 
 HEAVY = ("biotite", "pyhmmer", "rdkit")

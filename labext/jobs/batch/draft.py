@@ -248,14 +248,17 @@ class BatchDraft:
         """A sentence about the columns in `unused`; empty if there are none."""
         if not self.unused:
             return ""
-        subject, name = (
-            ("column {} was", "a setting of this name; {} uses it")
-            if len(self.unused) == 1
-            else ("columns {} were", "settings of these names; {} use them")
-        )
-        columns = subject.format(messages.join_all(self.unused, "and"))
+        columns = messages.join_all(self.unused, "and")
         options = messages.join_all([parameter("mapping", {c: c}) for c in self.unused], "and")
-        return f"The {columns} not used, although {self.type} has {name.format(options)}."
+        if len(self.unused) == 1:
+            return (
+                f"The column {columns} was not used, although {self.type} has a setting of this "
+                f"name; {options} uses it."
+            )
+        return (
+            f"The columns {columns} were not used, although {self.type} has settings of these "
+            f"names; {options} use them."
+        )
 
     def add_faults(self, faults: Mapping[int, list[str]]) -> None:
         """Add the faults of rows that were valid so far; ignore other rows."""

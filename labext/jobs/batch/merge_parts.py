@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from labext import messages
 from labext.actions import Action
@@ -70,20 +70,15 @@ class PartFinder:
         Raises:
             NotFoundError: no batch of this name has parts; the error suggests a similar name.
         """
-        parts, listed = self.list_parts(name, email)
-        if not parts:
-            raise records.unknown_name_error(name, messages.did_you_mean(name, listed))
-        names = identity.part_names(name, max(parts))
+        parts = self.list_parts(name, email)
+        if not parts.parts:
+            raise records.unknown_name_error(name, messages.did_you_mean(name, parts.names))
+        names = identity.part_names(name, max(parts.parts))
         self._known[name, email] = names
         return names
 
-    def list_parts(
-        self, name: str, email: str | None = None
-    ) -> tuple[dict[int, dict[int, JobRecord]], list[str]]:
-        """Return the listed parts of a split batch by number of parts and part number.
-
-        The names of all listed jobs are returned, too.
-        """
+    def list_parts(self, name: str, email: str | None = None) -> ListedParts:
+        """Read the service's job list and return the parts of a split batch."""
         parts: dict[int, dict[int, JobRecord]] = {}
         names: list[str] = []
         for page in self._service.pages(jobEmail=email):
@@ -93,12 +88,19 @@ class PartFinder:
                 names.append(job if part is None else part[0])
                 if part is not None and part[0] == name and records.phase(row) != "Deleted":
                     parts.setdefault(part[2], {})[part[1]] = row
-        return parts, names
+        return ListedParts(parts, names)
 
     def forget(self, name: str) -> None:
         """Forget the cached parts of a batch."""
         for key in [key for key in self._known if key[0] == name]:
             del self._known[key]
+
+
+class ListedParts(NamedTuple):
+    """Parts in a job list by number of parts and part number, and the names of all listed jobs."""
+
+    parts: Mapping[int, Mapping[int, JobRecord]]
+    names: list[str]
 
 
 def merge_part_rows(

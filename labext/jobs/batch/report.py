@@ -198,9 +198,15 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
         for name in unfinished_names(journal)
         if (record := _unfinished_record(name, journal.read(name)))
     ]
-    columns = conversion.parse_columns(
-        "Name Type:category Jobs:integer Parts:integer Sent:integer Missing:integer Written:time "
-        "Note"
+    columns = conversion.make_columns(
+        Name="text",
+        Type="category",
+        Jobs="integer",
+        Parts="integer",
+        Sent="integer",
+        Missing="integer",
+        Written="time",
+        Note="text",
     )
     frame = conversion.records_to_frame(records, columns)
     return UNFINISHED.show(

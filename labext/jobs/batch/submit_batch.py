@@ -163,7 +163,7 @@ class BatchSubmitter:
         if (row := self._service.find(plan.name)) is not None:
             kind = "an unsplit batch" if records.is_batch(row) else f"a {_kind_name(row)}"
             raise name_taken_error(plan.name, f"it is {kind}")
-        parts, _ = self._parts.list_parts(plan.name)
+        parts = self._parts.list_parts(plan.name).parts
         for count in parts:
             if count != len(plan.parts):
                 raise name_taken_error(
@@ -444,8 +444,12 @@ def _interruption_message(
         if part in outcomes.sent:
             return f"{plan.name} was submitted, but this could not be recorded: {error.message}"
         return error.message
-    known = (*outcomes.preexisting, *outcomes.sent_before, *outcomes.confirmed_late)
-    received = [*known, *outcomes.sent]
+    received = [
+        *outcomes.preexisting,
+        *outcomes.sent_before,
+        *outcomes.confirmed_late,
+        *outcomes.sent,
+    ]
     progress = f"{len(received)} of {len(plan.parts)} parts of {plan.name}"
     if part in received or isinstance(error, OutcomeUnknownError):
         return f"{progress} were received by the service before this error: {error.message}"

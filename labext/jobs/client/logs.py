@@ -157,7 +157,7 @@ class LogMethods(ListMethods, ResultMethods):
             NotReadyError: the job is not complete, and the service does not list files of
                 unfinished jobs.
         """
-        from labext.frames.conversion import parse_columns, records_to_frame
+        from labext.frames.conversion import make_columns, records_to_frame
         from labext.jobs.frames import OUTPUTS
 
         identity.check_name(name)
@@ -165,7 +165,7 @@ class LogMethods(ListMethods, ResultMethods):
             {"file": file, "bytes": size, "modified": modified, "view": view_label(file)}
             for file, size, modified in self._written_files(name, email)
         ]
-        columns = parse_columns("file bytes:integer modified:time view")
+        columns = make_columns(file="text", bytes="integer", modified="time", view="text")
         return OUTPUTS.show(records_to_frame(rows, columns))
 
     def read_output(self, name: str, file: str, email: str | None = None) -> bytes:

@@ -99,10 +99,7 @@ def results_frame(
     stored = [str(job) for job in jobs["JobName"]]
     files = manifest.files_by_job(paths, stored, name)
     folders = [
-        str(folder / manifest.job_folder(files[job][0], job, name) if is_parent else folder)
-        if files[job]
-        else None
-        for job in stored
+        _job_folder_path(folder, job, files[job], name, single=not is_parent) for job in stored
     ]
     frame["Folder"] = to_array("text", folders)
     structures = [
@@ -159,6 +156,14 @@ def _reason_column(jobs: pd.DataFrame) -> Any:
     fields = jobs[[key for key in records.REASON_FIELDS if key in jobs]]
     rows: Any = fields.astype(object).where(fields.notna(), None).to_dict("records")
     return to_array("text", [records.reason(row) or None for row in rows])
+
+
+def _job_folder_path(
+    folder: Path, job: str, paths: list[str], parent: str, *, single: bool
+) -> str | None:
+    if not paths:
+        return None
+    return str(folder if single else folder / manifest.job_folder(paths[0], job, parent))
 
 
 def _input_column(

@@ -10,19 +10,40 @@ import pandas as pd
 from labext import messages
 from labext.actions import parameter
 from labext.errors import InputError
-from labext.frames.conversion import Column, FrameBuilder, Kind, parse_columns
+from labext.frames.conversion import Column, FrameBuilder, Kind
 from labext.frames.views import RowView, cell_text
 from labext.lab.api import Record
 from labext.sanitize import strip_control
 
-_COLUMNS = parse_columns(
-    "id name length:integer isCircular:boolean bases createdAt:time modifiedAt:time folderId "
-    "creator:value schema:value aliases:value annotations:value fields:value customFields:value "
-    "authors:value registryId entityRegistryId registrationOrigin:value archiveRecord:value "
-    "translations:value transcriptions:value parts:value primers:value dnaAlignmentIds:value "
-    "url webURL apiURL"
-)
-COLUMN_KINDS: Mapping[str, Kind] = {column.name: column.kind for column in _COLUMNS}
+COLUMN_KINDS: Mapping[str, Kind] = {
+    "id": "text",
+    "name": "text",
+    "length": "integer",
+    "isCircular": "boolean",
+    "bases": "text",
+    "createdAt": "time",
+    "modifiedAt": "time",
+    "folderId": "text",
+    "creator": "value",
+    "schema": "value",
+    "aliases": "value",
+    "annotations": "value",
+    "fields": "value",
+    "customFields": "value",
+    "authors": "value",
+    "registryId": "text",
+    "entityRegistryId": "text",
+    "registrationOrigin": "value",
+    "archiveRecord": "value",
+    "translations": "value",
+    "transcriptions": "value",
+    "parts": "value",
+    "primers": "value",
+    "dnaAlignmentIds": "value",
+    "url": "text",
+    "webURL": "text",
+    "apiURL": "text",
+}
 """Columns of a DataFrame of sequences and their kinds (`labext.frames.conversion.Column`), in
 display order.
 """

@@ -12,7 +12,7 @@ from typing import Any
 from labext import messages
 from labext.errors import InputError, LabextError
 from labext_magics.core import secrets
-from labext_magics.core.line import Token, TokenizedLine
+from labext_magics.core.line import Token, TokenizedLine, quote
 from labext_magics.core.namespace import Namespace
 from labext_magics.core.value_types import Raw, ValueType
 
@@ -367,8 +367,7 @@ def _unexpected_argument(
 def _in_quotes(text: str) -> str:
     """Return a text in quotes; one with expressions in braces as an f-string."""
     if "{" not in text:
-        mark = '"' if "'" in text else "'"
-        return f"{mark}{text}{mark}"
+        return quote(text) if "'" in text else f"'{text}'"
     mark = "'" if '"' in text else '"'
     return f"{{f{mark}{text}{mark}}}"
 

@@ -55,12 +55,14 @@ def watch_and_fetch(
     return ended
 
 
-def resume(call: Call, *, name: str | None, **follow: Any) -> pd.DataFrame:
+def resume(
+    call: Call, *, name: str | None, wait: bool, to: Path | None, background: bool
+) -> pd.DataFrame:
     """Send the rest of a batch and return one row per job; by default list unfinished batches."""
-    check_follow_options(**follow)
+    check_follow_options(wait=wait, to=to, background=background)
     jobs = call.jobs
     if name is None:
-        if follow["wait"] or follow["background"]:
+        if wait or background:
             raise InputError(
                 "`%jobs resume --wait` needs a NAME.", "Without a NAME it lists unfinished batches."
             )
@@ -73,7 +75,7 @@ def resume(call: Call, *, name: str | None, **follow: Any) -> pd.DataFrame:
     output.print_message(submission.message)
     if len(submission.deleted) == len(submission.parts):
         return submission.frame
-    ended = watch_and_fetch(call, name, **follow)
+    ended = watch_and_fetch(call, name, wait=wait, to=to, background=background)
     return jobs.jobs(batch=name, scores=True) if ended else submission.frame
 
 

@@ -222,7 +222,7 @@ def session_context(
     call: Call, *, session: str | None, notebook: str | None, no_sources: bool, no_notes: bool
 ) -> pd.DataFrame:
     """Return the sources and notes sent with a message, and print the number of tokens."""
-    from labext.frames.conversion import parse_columns, records_to_frame
+    from labext.frames.conversion import make_columns, records_to_frame
     from labext.frames.views import ROWS
 
     if session is not None and notebook is not None:
@@ -243,7 +243,7 @@ def session_context(
         for kind in ("sources", "notes")
         for item in built[kind] or ()
     ]
-    return ROWS.show(records_to_frame(rows, parse_columns("kind title id")))
+    return ROWS.show(records_to_frame(rows, make_columns(kind="text", title="text", id="text")))
 
 
 def _session_row(record: Record) -> pd.DataFrame:

@@ -177,7 +177,7 @@ def _model_id(model: Record | None) -> str | None:
 
 
 def _slots_frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
-    from labext.frames.conversion import parse_columns, records_to_frame
+    from labext.frames.conversion import make_columns, records_to_frame
     from labext.frames.views import ROWS
     from labext.nb.records import SLOTS
 
@@ -190,7 +190,7 @@ def _slots_frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
         }
         for slot, model in slots.items()
     ]
-    columns = parse_columns("slot model type:category provider:category")
+    columns = make_columns(slot="text", model="text", type="category", provider="category")
     return ROWS.show(records_to_frame(rows, columns))
 
 
@@ -236,13 +236,13 @@ def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
 
 def count(call: Call, *, provider: str) -> pd.DataFrame:
     """Return the number of a provider's models by type."""
-    from labext.frames.conversion import parse_columns, records_to_frame
+    from labext.frames.conversion import make_columns, records_to_frame
     from labext.frames.views import ROWS
 
     summary = call.nb.models.count(find_provider(call, provider))
     rows = [{"type": kind, "models": number} for kind, number in (summary["counts"] or {}).items()]
     rows.append({"type": "all", "models": summary["total"]})
-    return ROWS.show(records_to_frame(rows, parse_columns("type models:integer")))
+    return ROWS.show(records_to_frame(rows, make_columns(type="text", models="integer")))
 
 
 def by_provider(call: Call, *, provider: str) -> pd.DataFrame:

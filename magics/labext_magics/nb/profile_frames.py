@@ -7,16 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from labext.frames.conversion import parse_columns, records_to_frame
+from labext.frames.conversion import make_columns, records_to_frame
 from labext.frames.views import RowView
 
 if TYPE_CHECKING:
     from labext.nb import NotebookClient
     from labext.nb.records import Record
 
-_COLUMNS = parse_columns("kind:category name description speakers segments:integer models id")
-_DETAIL_COLUMNS = parse_columns(
-    "briefing language max_tokens:integer backstory personality created_at:time updated_at:time"
+_COLUMNS = make_columns(
+    kind="category",
+    name="text",
+    description="text",
+    speakers="text",
+    segments="integer",
+    models="text",
+    id="text",
+)
+_DETAIL_COLUMNS = make_columns(
+    briefing="text",
+    language="text",
+    max_tokens="integer",
+    backstory="text",
+    personality="text",
+    created_at="time",
+    updated_at="time",
 )
 """Additional columns for a single profile."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +9,6 @@ from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.options import OUT
-from labext_magics.core.session import NotebookInUse
 from labext_magics.nb import options, processing, scope
 from labext_magics.nb import view as source_view
 
@@ -28,15 +26,22 @@ def search(
     notebook: str | None,
     all_notebooks: bool,
     limit: int | None,
+    sources: list[str],
+    notes: list[str],
     min_similarity: float | None,
+    no_sources: bool,
+    no_notes: bool,
     rewrite: bool,
     rerank: bool,
-    **restriction: Any,
 ) -> pd.DataFrame:
     """Return one row per matching passage, best first."""
     target = scope.notebook_or_all(call, notebook, all_notebooks)
     search_type = type or "hybrid"
-    _wait_for_text(call, target, restriction, wait=False, vectors=search_type != "text")
+    if _needs_sources(sources, notes, no_sources):
+        processing.wait_for_text(
+            call, target, sources or None, wait=False, vectors=search_type != "text"
+        )
+    restriction = scope.search_scope(sources, notes, no_sources, no_notes)
     with scope.interrupted_as_error("Run this line again.", "The search"):
         hits = call.nb.search(
             query,
@@ -46,7 +51,7 @@ def search(
             min_similarity=min_similarity,
             rewrite=rewrite or None,
             rerank=rerank or None,
-            **scope.search_scope(**restriction),
+            **restriction,
         )
     from labext_widgets.answers.passages import HITS, citations
 
@@ -64,7 +69,11 @@ def ask(
     notebook: str | None,
     all_notebooks: bool,
     limit: int | None,
+    sources: list[str],
+    notes: list[str],
     min_similarity: float | None,
+    no_sources: bool,
+    no_notes: bool,
     model_override: str | None,
     strategy_model: str | None,
     answer_model: str | None,
@@ -73,7 +82,6 @@ def ask(
     rerank: bool,
     simple: bool,
     no_wait: bool,
-    **restriction: Any,
 ) -> Any:
     """Stream an answer to the display, and return it with its citations.
 
@@ -94,9 +102,12 @@ def ask(
         "strategy_model": scope.resolve_model(call, strategy_model),
         "answer_model": scope.resolve_model(call, answer_model),
         "final_answer_model": scope.resolve_model(call, final_answer_model),
-        **scope.search_scope(**restriction),
+        **scope.search_scope(sources, notes, no_sources, no_notes),
     }
-    _wait_for_text(call, target, restriction, wait=not no_wait, vectors=target is None)
+    if _needs_sources(sources, notes, no_sources):
+        processing.wait_for_text(
+            call, target, sources or None, wait=not no_wait, vectors=target is None
+        )
     if simple:
         with scope.interrupted_as_error("Ask again."):
             answer = call.nb.ask(text, notebook_id, **options)
@@ -114,19 +125,9 @@ def ask(
     return view
 
 
-def _wait_for_text(
-    call: Call,
-    target: NotebookInUse | None,
-    restriction: Mapping[str, Any],
-    *,
-    wait: bool,
-    vectors: bool,
-) -> None:
-    """Wait for the sources in the scope."""
-    if restriction["sources"] or not (restriction["notes"] or restriction["no_sources"]):
-        processing.wait_for_text(
-            call, target, restriction["sources"] or None, wait=wait, vectors=vectors
-        )
+def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:
+    """Return True if sources are in the scope."""
+    return bool(sources) or not (notes or no_sources)
 
 
 _SCOPE_OPTIONS = [

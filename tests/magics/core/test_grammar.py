@@ -252,6 +252,7 @@ def test_help_fits_a_terminal_of_80_columns(service: str) -> None:
         ("run x -n", "has no option `-n`", "--help"),
         ("say why not", "does not take `not`", '`%demo say "…"`'),
         ("run x --name a's b", "does not take `b`", '`--name "a\'s b"`'),
+        ("run x --name a's\"c b", "does not take `b`", "`--name {'a\\'s\"c b'}`"),
         ("run x --name fold {frame}", "does not take `{frame}`", '`--name {f"fold {frame}"}`'),
         ('run x --name {d["a"]} b', "does not take `b`", "`--name {f'{d[\"a\"]} b'}`"),
         ("say why {frame}?", "does not take `{frame}?`", '`%demo say {f"…"}`'),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,14 @@ _RESULT_FILE = "result.json"
 _AUDIO_FILE = "sound.mp3"
 
 
-EpisodeResult = dict[str, Any]
-"""`outline` and `transcript` as records, the `duration` in seconds, and the `size` of the audio."""
+@dataclass(frozen=True)
+class EpisodeResult:
+    """The result of the task: segment and turn records, duration in seconds, and audio bytes."""
+
+    outline: list[dict[str, Any]]
+    transcript: list[dict[str, Any]]
+    duration: float
+    size: int
 
 
 def result_audio(work: Path) -> Path:
@@ -51,15 +58,17 @@ def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoke
 def take_result(work: Path, target: Path | None) -> EpisodeResult:
     """Move the audio to its final path, if not yet done, and return the result.
 
-    Without a target it is not moved, since it is in an object store. Raises OSError, ValueError,
-    KeyError or TypeError if the result is incomplete.
+    Without a target it is not moved, since it is in an object store.
+
+    Raises:
+        OSError, ValueError, TypeError: if the result is missing or incomplete.
     """
-    result: EpisodeResult = orjson.loads((work / _RESULT_FILE).read_bytes())
+    result = EpisodeResult(**orjson.loads((work / _RESULT_FILE).read_bytes()))
     # The enclosing transaction may have failed after the move and be repeated.
     if target is not None and result_audio(work).exists():
         result_audio(work).replace(target)
         sync_folder(target.parent)
-    if not result["size"] or (target or result_audio(work)).stat().st_size != result["size"]:
+    if not result.size or (target or result_audio(work)).stat().st_size != result.size:
         raise ValueError("The audio file is incomplete.")
     return result
 
@@ -107,8 +116,8 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
         result: EpisodeResult,
         task: Task,  # noqa: ARG002
     ) -> None:
-        row.outline, row.transcript = result["outline"], result["transcript"]
-        row.duration, row.size = result["duration"], result["size"]
+        row.outline, row.transcript = result.outline, result.transcript
+        row.duration, row.size = result.duration, result.size
         files.remove_draft_after_commit(session, site, row.id)
 
     def _failure_reason(self, outcome: TaskOutcome) -> str:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 from labext.sandbox.nb.providers.chat_forms import google_path, model_path
@@ -28,9 +28,17 @@ class SpeechRequest:
     accept: str = "application/json"
 
 
-RecognizedText = tuple[str, Sequence[tuple[int, float]]]
-"""A transcript, and parts of it with their number of words and the logarithm of their mean
-probability; no parts if the server states no probabilities."""
+class RecognizedText(NamedTuple):
+    """A transcript.
+
+    Attributes:
+        text: the words.
+        segments: parts of it with their number of words and the logarithm of their mean
+            probability; empty if the server states no probabilities.
+    """
+
+    text: str
+    segments: Sequence[tuple[int, float]] = ()
 
 
 class SpeechForm(ABC):
@@ -101,7 +109,7 @@ class _OpenAISpeech(SpeechForm):
             for segment in value.get("segments") or ()
             if segment.get("avg_logprob") is not None
         ]
-        return value["text"], segments
+        return RecognizedText(value["text"], segments)
 
 
 class _ElevenLabsSpeech(SpeechForm):
@@ -122,7 +130,7 @@ class _ElevenLabsSpeech(SpeechForm):
             for word in value.get("words") or ()
             if word.get("type") == "word" and word.get("logprob") is not None
         ]
-        return value["text"], words
+        return RecognizedText(value["text"], words)
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         return {row["voice_id"]: row["name"] for row in value["voices"]}
@@ -198,7 +206,7 @@ class _GoogleSpeech(SpeechForm):
 
     def parse_text(self, value: Any) -> RecognizedText:
         parts = value["candidates"][0]["content"].get("parts") or []
-        return "".join(part["text"] for part in parts if not part.get("thought")), ()
+        return RecognizedText("".join(part["text"] for part in parts if not part.get("thought")))
 
 
 _TRANSCRIBE = (
