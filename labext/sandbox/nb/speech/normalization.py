@@ -160,7 +160,7 @@ _UNREADABLE = re.compile(r"\S{41,}")
 _BASE = re.compile(r"[ACGTUNacgtun]")
 _BLANKS = re.compile(r"\s+")
 _SAYABLE = re.compile(r"[^\W_]")
-_SEAMS = (". ", "! ", "? ", "… ", "。 ", ", ", "; ", ": ", " ")
+_SEAMS = (". ", "! ", "? ", "… ", "。 ", "！ ", "？ ", ", ", "; ", ": ", " ")
 
 
 def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
