@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import secrets
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -226,6 +228,55 @@ def lock_file(fileno: int) -> bool:
     except OSError as failure:
         return failure.errno not in _LOCKED_ERRNOS
     return True
+
+
+def open_locked(path: Path) -> int | None:
+    """Open and lock a file, which is created if necessary; return its descriptor.
+
+    Returns None if another process holds the lock. Closing the descriptor releases it.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        locked = exists = False
+        try:
+            locked = lock_file(descriptor)
+            exists = locked and is_same_file(descriptor, path)  # the last owner may have deleted it
+        finally:
+            if not exists:
+                os.close(descriptor)
+        if exists:
+            return descriptor
+        if not locked:
+            return None
+
+
+@contextmanager
+def exclusive(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
+    """Hold the lock of a file during the block, and delete it; wait for other processes' blocks.
+
+    The block runs without a lock if the file can't be created.
+
+    Args:
+        path: the file; its folder is created.
+        on_wait: called once if another process holds the lock for a second.
+    """
+    descriptor = None
+    with suppress(StorageError, OSError):
+        make_state_folder(path.parent)
+        for attempt in itertools.count(1):
+            descriptor = open_locked(path)
+            if descriptor is not None:
+                break
+            if attempt == 20:
+                on_wait()
+            time.sleep(0.05)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with suppress(OSError):  # Windows does not delete open files
+                path.unlink()
+            os.close(descriptor)
 
 
 @contextmanager

@@ -357,22 +357,18 @@ class Journal:
         """
         make_state_folder(self._folder)
         path = self._file(name).with_suffix(".lock")
-        while True:
-            with storage_errors(path):
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                if not storage.lock_file(descriptor):
-                    raise NotReadyError(
-                        f"Another process on this machine is submitting {name}.",
-                        "Wait until it has finished; {action} then shows whether anything is "
-                        "missing.",
-                        action=Action.resume_batch(name),
-                    )
-                if storage.is_same_file(descriptor, path):
-                    yield
-                    return
-            finally:
-                os.close(descriptor)
+        with storage_errors(path):
+            descriptor = storage.open_locked(path)
+        if descriptor is None:
+            raise NotReadyError(
+                f"Another process on this machine is submitting {name}.",
+                "Wait until it has finished; {action} then shows whether anything is missing.",
+                action=Action.resume_batch(name),
+            )
+        try:
+            yield
+        finally:
+            os.close(descriptor)
 
     def _file(self, name: str) -> Path:
         identity_text = f"{self._address}\n{self._account}\n{name}"

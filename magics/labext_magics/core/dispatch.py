@@ -27,11 +27,13 @@ class Call:
     Attributes:
         session: the clients of this shell.
         scope: the user's variables.
+        line: the line as typed, with the magic.
         body: the text below the first line of a cell magic; None for a line magic.
     """
 
     session: session.Session
     scope: Namespace
+    line: str
     body: str | None = None
 
     @property
@@ -101,7 +103,7 @@ def run(
         return None
     out = parsed.values.pop("out", None)
     current_session = session.session_of(ip)
-    call = Call(current_session, scope, body)
+    call = Call(current_session, scope, f"%{name} {text.strip()}", body)
     try:
         result = parsed.command.run(call, **parsed.values)
     except LabextError as error:

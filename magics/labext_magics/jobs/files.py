@@ -10,7 +10,6 @@ from labext import messages
 from labext.errors import InputError, NotFoundError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
-from labext_magics.core.line import quote
 from labext_magics.core.namespace import to_frame
 
 if TYPE_CHECKING:
@@ -40,16 +39,10 @@ def results(
     if not frame and (from_ is not None or name_column is not None):
         raise InputError("`--from` and `--name-column` need `--frame`.", "Add `--frame`.")
     rows = None if from_ is None else to_frame(from_)
-    target = to or name
-    options = {"--to": target, "--file": file, "--email": email}
-    words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
-    flags = {"--pdbs-only": pdbs_only, "--frame": frame and from_ is None}
-    words += [f" {option}" for option, is_set in flags.items() if is_set]
-    again = f"%jobs results {quote(name)}{''.join(words)}"
-    with labext_widgets.Transfer(name, "results", again) as transfer:
+    with labext_widgets.Transfer(name, "results", call.line) as transfer:
         downloaded = call.jobs.download(
             name,
-            target,
+            to or name,
             file=file,
             pdbs_only=pdbs_only,
             email=email,

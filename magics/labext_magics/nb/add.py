@@ -69,12 +69,10 @@ def add_files(
     items: Sequence[Path | str],
     title: str | None,
     arguments: dict[str, Any],
-    again: str,
 ) -> tuple[list[Record], InputError | None]:
     """Add new files and web pages to a notebook, and retry failed ones.
 
-    A file is identified by its name and content, a web page by its URL. `again` is the line that
-    continues after an interrupt.
+    A file is identified by its name and content, a web page by its URL.
 
     Returns:
         The records of the sources, and an error that lists the rejected items, or None.
@@ -91,7 +89,7 @@ def add_files(
     retried = {item: call.nb.sources.retry(source["id"]) for item, source in failed.items()}
     new = [item for item in items if item not in matches]
     rejected: dict[Path | str, InputError] = {}
-    added = _send_items(call, target, new, title, arguments, rejected, again) if new else {}
+    added = _send_items(call, target, new, title, arguments, rejected) if new else {}
     actions = {
         f"already in {target.name}; processed again": retried,
         f"already in {target.name}; kept": unchanged,
@@ -155,7 +153,6 @@ def _send_items(
     title: str | None,
     arguments: dict[str, Any],
     rejected: dict[Path | str, InputError],
-    again: str,
 ) -> dict[Path | str, Record]:
     """Send files and URLs one by one, with a progress bar.
 
@@ -165,7 +162,7 @@ def _send_items(
 
     added: list[Record] = []
     name = str(new[0]) if len(new) == 1 else messages.pluralize(len(new), "source")
-    with labext_widgets.Transfer(name, "source", again) as transfer:
+    with labext_widgets.Transfer(name, "source", call.line) as transfer:
         if title is None:
             call.nb.sources.add(
                 new,
@@ -225,19 +222,15 @@ def add(
     arguments = {"topic": topic, "process_async": bool(text) or not sync}
     rejection: InputError | None = None
     try:
-        if text:
-            records = [add_text(call, target, text, title, arguments)]
-        else:
-            values = {"title": title, "topic": topic, "notebook": target.name}
-            flags = {"sync": sync, "async": async_, "wait": wait}
-            words = [quote(word) for word in (*what, *url)]
-            words += [f"--{name} {quote(value)}" for name, value in values.items() if value]
-            words += [f"--{name}" for name, is_set in flags.items() if is_set]
-            again = f"%nb add {' '.join(words)}"
-            records, rejection = add_files(call, target, items, title, arguments, again)
-            for library in libraries:
-                records += add_library(call, target, library, arguments)
-                rejection = rejection or library.error()
+        names = [item.name if isinstance(item, Path) else item for item in items]
+        with scope.creation_lock(call, "source", target.id, *(names or [title or text])):
+            if text:
+                records = [add_text(call, target, text, title, arguments)]
+            else:
+                records, rejection = add_files(call, target, items, title, arguments)
+                for library in libraries:
+                    records += add_library(call, target, library, arguments)
+                    rejection = rejection or library.error()
     except KeyboardInterrupt:
         raise WatchInterrupted(
             f"Adding to {target.name} was interrupted; sources already sent may still be "

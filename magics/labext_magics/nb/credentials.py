@@ -251,13 +251,14 @@ def new_credential(
     if base_url is not None:
         secrets.refuse_value(base_url, "nb", "credentials")
     provider = models.find_provider(call, provider)
-    for record in call.nb.credentials.iter(provider):
-        if record["name"] == name:
-            return _report_kept(record, base_url)
-    settings = _parse_options(option)
-    check_address(provider, base_url or settings.get("endpoint"))
-    key = Key(None) if no_key else key_for(provider)
-    record = call.nb.credentials.create(provider, name, key.value, base_url, settings)
+    with scope.creation_lock(call, "credential", provider, name):
+        for record in call.nb.credentials.iter(provider):
+            if record["name"] == name:
+                return _report_kept(record, base_url)
+        settings = _parse_options(option)
+        check_address(provider, base_url or settings.get("endpoint"))
+        key = Key(None) if no_key else key_for(provider)
+        record = call.nb.credentials.create(provider, name, key.value, base_url, settings)
     output.print_message(
         f"Stored {credential_label(record)}{key.origin}; `%nb models setup {quote(name)}` adds its "
         "models and sets the default ones."

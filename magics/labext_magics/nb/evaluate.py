@@ -12,7 +12,6 @@ from labext.progress import Outcome, Progress
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.line import quote
 from labext_magics.core.options import OUT
 from labext_magics.nb import options, processing, scope
 
@@ -54,7 +53,7 @@ def evaluate(
     processing.wait_for_text(
         call, target, None, wait=not no_wait, vectors=search_type in ("vector", "hybrid")
     )
-    rows = _ask(evaluation, questions)
+    rows = _ask(call, evaluation, questions)
     for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
         output.print_message(note)
     frame = evaluation_frame(rows)
@@ -62,7 +61,7 @@ def evaluate(
     return frame
 
 
-def _ask(evaluation: Evaluation, file: Path) -> list[Record]:
+def _ask(call: Call, evaluation: Evaluation, file: Path) -> list[Record]:
     """Ask the questions with a progress bar; return the answered ones after an interrupt."""
     import labext_widgets
 
@@ -89,7 +88,7 @@ def _ask(evaluation: Evaluation, file: Path) -> list[Record]:
         else:
             yield snapshot(Outcome.COMPLETE if len(rows) == total else Outcome.FAILED)
 
-    last = labext_widgets.watch(snapshots(), again=f"%nb evaluate {quote(str(file))}")
+    last = labext_widgets.watch(snapshots(), again=call.line)
     if last is not None and last.outcome is Outcome.STOPPED:
         if not rows:
             raise WatchInterrupted("The evaluation was interrupted.", "Run this line again.")

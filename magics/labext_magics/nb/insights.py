@@ -42,21 +42,39 @@ def show(call: Call, *, insight: str, source: str | None) -> GeneratedText:
 
 
 def new(call: Call, *, transformation: str, sources: list[str], model: str | None) -> pd.DataFrame:
-    """Generate insights from sources, show the progress, and return their rows."""
+    """Generate insights from sources, show the progress, and return their rows.
+
+    The insight that a source already has of this transformation is kept.
+    """
     from labext.nb.views import insight_frame
     from labext_widgets.answers.documents import INSIGHTS
 
     identifiers = [scope.resolve_id(call, "source", title) for title in dict.fromkeys(sources)]
     model_id = scope.resolve_model(call, model)
     processing.wait_for_text(call, None, identifiers, option=None)
-    transformation_id = call.nb.transformations.find(transformation)
-    created = []
-    for identifier in dict.fromkeys(identifiers):
-        started = call.nb.insights.start(identifier, transformation_id, model_id)
+    template = call.nb.transformations.get(transformation)
+    return INSIGHTS.show(
+        insight_frame(
+            _create_insight(call, source, template, model_id)
+            for source in dict.fromkeys(identifiers)
+        )
+    )
+
+
+def _create_insight(call: Call, source: str, transformation: Record, model: str | None) -> Record:
+    title = str(transformation["title"])
+    with scope.creation_lock(call, "insight", source, title):
+        for existing in call.nb.insights.iter(sources=[source]):
+            if existing["insight_type"] == title:
+                output.print_message(
+                    f"{_insight_label(call, existing)} already exists and was kept; to generate it "
+                    f"again, first run `%nb insights delete {existing['id']} --yes`."
+                )
+                return existing
+        started = call.nb.insights.start(source, transformation["id"], model)
         again = f"%nb commands wait {started.job}"
         commands.watch_snapshots(call.nb.insights.watch(started), again)
-        created.append(call.nb.insights.wait(started))
-    return INSIGHTS.show(insight_frame(created))
+        return call.nb.insights.wait(started)
 
 
 def save(call: Call, *, insight: str, source: str | None, notebook: str | None) -> pd.DataFrame:
@@ -65,14 +83,15 @@ def save(call: Call, *, insight: str, source: str | None, notebook: str | None) 
 
     target = scope.notebook_of(call, notebook)
     record = _record(call, insight, source)
-    for note in call.nb.notes.iter(target.id):
-        if (note["content"] or "").strip() == (record["content"] or "").strip():
-            output.print_message(
-                f"{target.name} already has the note {messages.quote_value(_title(note))} with "
-                "this text."
-            )
-            return note_frame([note])
-    note = call.nb.insights.save(record["id"], target.id)
+    with scope.creation_lock(call, "note", target.id, str(record["id"])):
+        for note in call.nb.notes.iter(target.id):
+            if (note["content"] or "").strip() == (record["content"] or "").strip():
+                output.print_message(
+                    f"{target.name} already has the note {messages.quote_value(_title(note))} with "
+                    "this text."
+                )
+                return note_frame([note])
+        note = call.nb.insights.save(record["id"], target.id)
     output.print_message(f"Saved the note {messages.quote_value(_title(note))} to {target.name}.")
     return note_frame([note])
 

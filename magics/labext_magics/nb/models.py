@@ -270,11 +270,12 @@ def new(call: Call, *, name: str, type: str, provider: str, credential: str | No
     identity = {"name": name, "type": type, "provider": provider}
     if credential_id is not None:
         identity["credential"] = credential_id
-    for record in call.nb.models.iter(type):
-        if all(record[key] == value for key, value in identity.items()):
-            output.print_message(f"The model {name} of {provider} already exists and was kept.")
-            return _row(call, record)
-    record = call.nb.models.create(name, type, provider, credential_id)
+    with scope.creation_lock(call, "model", provider, type, name):
+        for record in call.nb.models.iter(type):
+            if all(record[key] == value for key, value in identity.items()):
+                output.print_message(f"The model {name} of {provider} already exists and was kept.")
+                return _row(call, record)
+        record = call.nb.models.create(name, type, provider, credential_id)
     output.print_message(
         f"Added the model {record['name']} of {record['provider']}; `%nb models test "
         f"{quote(str(record['name']))}` tests it."

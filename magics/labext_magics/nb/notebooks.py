@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -164,15 +165,18 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
             "`--description` is for a new notebook.",
             f"Add `--create`, or write `%nb notebooks edit {quote(name)} --description …`.",
         )
-    try:
-        record = call.nb.notebooks.get(name)
-    except NotFoundError as missing:
-        if parse_identifier("notebook", name) is not None:
-            raise
-        if not create:
-            hint = f"`%nb use {quote(name)} --create` creates it."
-            raise missing.with_hint(hint) from None
-        record = call.nb.notebooks.create(name, description)
+    created = False
+    with scope.creation_lock(call, "notebook", name) if create else nullcontext():
+        try:
+            record = call.nb.notebooks.get(name)
+        except NotFoundError as missing:
+            if parse_identifier("notebook", name) is not None:
+                raise
+            if not create:
+                hint = f"`%nb use {quote(name)} --create` creates it."
+                raise missing.with_hint(hint) from None
+            record, created = call.nb.notebooks.create(name, description), True
+    if created:
         output.print_message(f"Created {record['name']}; this session uses it.")
     else:
         contents = _describe_contents(record)
@@ -189,18 +193,21 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
 
 def new(call: Call, *, name: str, description: str | None) -> pd.DataFrame:
     """Create a notebook and select it; an identical notebook is kept."""
-    if name in call.nb.notebooks.names():
-        record = call.nb.notebooks.get(name)
-        if description is not None and (record["description"] or "") != description:
-            raise ConflictError(
-                f"A notebook {name} with another description already exists.",
-                f"`%nb notebooks edit {quote(name)} --description …` changes it; or use another "
-                "name.",
-            )
-        output.print_message(f"{name} already exists and was kept; this session uses it.")
-    else:
-        record = call.nb.notebooks.create(name, description)
+    with scope.creation_lock(call, "notebook", name):
+        created = name not in call.nb.notebooks.names()
+        if created:
+            record = call.nb.notebooks.create(name, description)
+        else:
+            record = call.nb.notebooks.get(name)
+    if created:
         output.print_message(f"Created {record['name']}; this session uses it.")
+    elif description is not None and (record["description"] or "") != description:
+        raise ConflictError(
+            f"A notebook {name} with another description already exists.",
+            f"`%nb notebooks edit {quote(name)} --description …` changes it; or use another name.",
+        )
+    else:
+        output.print_message(f"{name} already exists and was kept; this session uses it.")
     call.session.notebook = scope.notebook_from_record(record)
     return _row(record)
 

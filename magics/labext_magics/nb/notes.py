@@ -44,10 +44,12 @@ def new(
     content = scope.text_of(call, text, "note", "%nb note")
     target = scope.notebook_of(call, notebook)
     kind: Literal["human", "ai"] = note_type or "human"
-    if (existing := _find_identical(call, target.id, title, content, kind)) is not None:
-        output.print_message(f"{target.name} already has {_note_label(existing)}; it was kept.")
-        return
-    record = call.nb.notes.create(content, title=title, note_type=kind, notebook=target.id)
+    with scope.creation_lock(call, "note", target.id, title or content):
+        existing = _find_identical(call, target.id, title, content, kind)
+        if existing is not None:
+            output.print_message(f"{target.name} already has {_note_label(existing)}; it was kept.")
+            return
+        record = call.nb.notes.create(content, title=title, note_type=kind, notebook=target.id)
     output.print_message(f"Added {_note_label(record)} to {target.name}.")
 
 

@@ -128,13 +128,15 @@ def podcast(
     target = scope.notebook_of(call, notebook)
     profile_id = call.nb.episode_profiles.find(profile)
     speaker_ids = _speakers(call, profile_id, speakers)
-    existing = _existing_episode(call, name, target, profile_id, speaker_ids, briefing)
+    with scope.creation_lock(call, "episode", target.id, name):
+        existing = _existing_episode(call, name, target, profile_id, speaker_ids, briefing)
+        if existing is None:
+            processing.wait_for_text(call, target, wait=not background, option="--background")
+            started = call.nb.podcasts.generate(
+                target.id, profile_id, speaker_ids if speakers else None, name, briefing
+            )
     if existing is not None:
         return _reuse_episode(call, existing, background=background)
-    processing.wait_for_text(call, target, wait=not background, option="--background")
-    started = call.nb.podcasts.generate(
-        target.id, profile_id, speaker_ids if speakers else None, name, briefing
-    )
     return watch_episode(call, watch_id(started), name, background=background)
 
 
@@ -268,9 +270,7 @@ def download(call: Call, *, episode: str, to: str | None) -> None:
 
     record = call.nb.podcasts.episode(episode)
     name = _name(record)
-    to_option = "" if to is None else f" --to {quote(to)}"
-    again = f"%nb episodes download {quote(name)}{to_option}"
-    with labext_widgets.Transfer(name, "episode", again) as transfer:
+    with labext_widgets.Transfer(name, "episode", call.line) as transfer:
         written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
         transfer.end(f"Saved {name} to {written}.")
 

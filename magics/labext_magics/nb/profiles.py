@@ -13,7 +13,7 @@ from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
 from labext_magics.core.options import OUT, PREVIEW, YES
-from labext_magics.nb import options
+from labext_magics.nb import options, scope
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,18 +206,19 @@ def new_profile(
         fields.setdefault("speakers", [{"name": name}])
         fields["speakers"] = [{"name": name, **speaker} for speaker in fields["speakers"]]
     group = profiles_client(call, profile_kind)
-    same_name = [profile for profile in group.iter() if profile["name"] == name]
-    if same_name:
-        (record,) = same_name
-        if not all(_matches(record[field], value) for field, value in fields.items()):
-            raise ConflictError(
-                f"Another {profile_kind} profile {name} already exists.",
-                f"`%nb profiles edit {quote(name)} …` changes it; or use another name.",
-            )
-        output.print_message(f"The {profile_kind} profile {name} already exists and was kept.")
-    else:
-        record = group.create(name, **client_arguments(fields))
-        output.print_message(f"Created the {profile_kind} profile {name}.")
+    with scope.creation_lock(call, f"{profile_kind} profile", name):
+        same_name = [profile for profile in group.iter() if profile["name"] == name]
+        if same_name:
+            (record,) = same_name
+            if not all(_matches(record[field], value) for field, value in fields.items()):
+                raise ConflictError(
+                    f"Another {profile_kind} profile {name} already exists.",
+                    f"`%nb profiles edit {quote(name)} …` changes it; or use another name.",
+                )
+            output.print_message(f"The {profile_kind} profile {name} already exists and was kept.")
+        else:
+            record = group.create(name, **client_arguments(fields))
+            output.print_message(f"Created the {profile_kind} profile {name}.")
     return profile_row(call, profile_kind, record)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from urllib.parse import unquote
 from labext import messages
 from labext.actions import Action
 from labext.errors import InputError, LabextError, NotFoundError, WatchInterrupted
+from labext_magics.core import output
 from labext_magics.core.dispatch import Call
 from labext_magics.core.session import NotebookInUse
 
@@ -71,6 +73,27 @@ def _exists(call: Call, notebook: NotebookInUse) -> bool:
     except LabextError:  # unknown
         return True
     return True
+
+
+@contextmanager
+def creation_lock(call: Call, kind: str, *identity: str) -> Iterator[None]:
+    """Let one session on this computer at a time look for a record and create it if it is missing.
+
+    The service would create two if two sessions ran the same line at once.
+
+    Args:
+        call: the context of the line.
+        kind: the kind of record.
+        identity: what identifies the record, such as its notebook and its name.
+    """
+    from labext.config.paths import state_dir
+    from labext.storage import exclusive
+
+    text = "\n".join((call.nb.base_url, kind, *identity))
+    path = state_dir() / "nb" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.lock"
+    waiting = f"Waiting for another session that creates the same {kind}."
+    with exclusive(path, lambda: output.print_message(waiting)):
+        yield
 
 
 def notebook_of(call: Call, name: str | None) -> NotebookInUse:

@@ -8,7 +8,6 @@ from labext.errors import InputError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.line import quote
 from labext_magics.core.options import OUT, PREVIEW, YES
 from labext_magics.nb import add, options, scope
 
@@ -75,9 +74,7 @@ def download(call: Call, *, source: str, to: str | None, check: bool) -> None:
         )
         output.print_message(f"The original file of {source} {state}.")
         return
-    to_option = "" if to is None else f" --to {quote(to)}"
-    again = f"%nb sources download {quote(source)}{to_option}"
-    with labext_widgets.Transfer(source, "original", again) as transfer:
+    with labext_widgets.Transfer(source, "original", call.line) as transfer:
         written = call.nb.sources.download(source_id, to, transfer.bytes)
         transfer.end(f"Saved {source} to {written}.")
 

@@ -270,24 +270,25 @@ def new(
     text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME", "--prompt")
     model_id = scope.resolve_model(call, model)
     expected = {"title": title, "description": description, "model": model_id}
-    matches = [other for other in call.nb.transformations.iter() if other["name"] == name]
-    for record in matches:
-        if _is_unchanged(record, text, expected, apply_default):
-            output.print_message(f"The transformation {name} already exists and was kept.")
-            return _row(call, record)
-    if matches:
-        raise ConflictError(
-            f"Another transformation {name} already exists.",
-            f"`%nb transformations edit {quote(name)} …` changes it; or use another name.",
+    with scope.creation_lock(call, "transformation", name):
+        matches = [other for other in call.nb.transformations.iter() if other["name"] == name]
+        for record in matches:
+            if _is_unchanged(record, text, expected, apply_default):
+                output.print_message(f"The transformation {name} already exists and was kept.")
+                return _row(call, record)
+        if matches:
+            raise ConflictError(
+                f"Another transformation {name} already exists.",
+                f"`%nb transformations edit {quote(name)} …` changes it; or use another name.",
+            )
+        record = call.nb.transformations.create(
+            name,
+            text,
+            title=title,
+            description=description,
+            apply_default=apply_default,
+            model=model_id,
         )
-    record = call.nb.transformations.create(
-        name,
-        text,
-        title=title,
-        description=description,
-        apply_default=apply_default,
-        model=model_id,
-    )
     suffix = "; it is applied to every new source" if record["apply_default"] else ""
     output.print_message(f"Created the transformation {record['name']}{suffix}.")
     return _row(call, record)

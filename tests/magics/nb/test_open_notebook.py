@@ -131,12 +131,12 @@ def test_text_cell_shows_progress_and_handles_an_interrupt(
         (
             "%nb add data/paper.pdf --notebook Other --title 'A paper'",
             "sources.Sources.add_file",
-            '`%nb add data/paper.pdf --title "A paper" --notebook Other` continues',
+            "`%nb add data/paper.pdf --notebook Other --title 'A paper'` continues",
         ),
         (
             "%nb add data/*.pdf refs.bib --topic x --wait",
             "sources.Sources.add",
-            "`%nb add data/*.pdf refs.bib --topic x --notebook Here --wait` continues",
+            "`%nb add data/*.pdf refs.bib --topic x --wait` continues",
         ),
         (
             "%nb sources download protocol.docx --to out/",

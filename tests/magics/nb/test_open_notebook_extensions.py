@@ -42,18 +42,22 @@ def test_settings(run, refused, capsys):
 def test_insights(run, refused, replay, shell, capsys):
     created = run('%nb insights new "Simple Summary" --source "Bench notes"')
     assert list(created["insight_type"]) == ["Simple Summary"]
-    again = run('%nb insights new "Simple Summary" --source "Bench notes" --model fake-chat')
-    plain, with_model = bodies(replay, "POST", f"/sources/{created['source_id'].item()}/insights")
+    run("%%nb source --title 'Other notes' --sync\nThe cell divides.")
+    other = run('%nb insights new "Simple Summary" --source "Other notes" --model fake-chat')
+    source_ids = [insights["source_id"].item() for insights in (created, other)]
+    paths = [f"/sources/{source_id}/insights" for source_id in source_ids]
+    (plain,), (with_model,) = (bodies(replay, "POST", path) for path in paths)
     models = run("%nb models").set_index("name")
     assert with_model == plain | {"model_id": models.loc["fake-chat", "id"]}
-    identifiers = [created["id"].item(), again["id"].item()]  # their type is not informative
+    identifiers = [created["id"].item(), other["id"].item()]  # their type is not informative
     show = "%nb insights show"
     lines = [f"{show} {identifier}" for identifier in identifiers]
     assert_completions(shell, f"{show} source_insight", *lines)
     run(f"%nb insights delete {identifiers[1]} --yes")
     insights = run("%nb insights")
     assert set(created["id"]) <= set(insights["id"])
-    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(insights["id"])
+    of_source = insights[insights["source_id"] == created["source_id"].item()]
+    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(of_source["id"])
     assert "Keep one of them" in str(refused("%nb insights --all --notebook Here"))
     insight = run('%nb insights show "simple summary" --source "Bench notes"')
     assert insight.title == "Simple Summary of Bench notes"
@@ -75,6 +79,19 @@ def test_insights(run, refused, replay, shell, capsys):
     assert "There is no insight" in str(refused('%nb insights show "Simple Summary"'))
     assert refused(f"%nb insights show {identifiers[0]}").next_step == "See `%nb insights --all`."
     assert "needs --source" in str(refused("%nb insights new 'Simple Summary'"))
+
+
+def test_insight_that_a_source_has_is_kept(run, replay, capsys):
+    line = '%nb insights new "Simple Summary" --source "Bench notes"'
+    created, again = run(line), run(line)
+    assert list(again["id"]) == list(created["id"])
+    offered = f"`%nb insights delete {created['id'].item()} --yes`"
+    assert f"already exists and was kept; to generate it again, first run {offered}." in (
+        capsys.readouterr().out
+    )
+    run(offered.strip("`"))
+    assert list(run(line)["id"]) != list(created["id"])
+    assert len(bodies(replay, "POST", f"/sources/{created['source_id'].item()}/insights")) == 2
 
 
 def test_vectors(run, refused, replay, capsys):

@@ -1,0 +1,74 @@
+"""Two kernels that run the same `%nb` lines at the same time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from labext.nb import NotebookClient
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+ROUNDS = range(2)
+LINES = [
+    "%nb use Both{} --create",
+    "%nb new Other{}",
+    "%nb use Both{}",
+    "%nb note Warm --title Plan{}",
+    "%%nb source --title Bench{} --async\nThe cell {} grows.",
+    "%nb add page{}.md",
+    "%nb transformations new terse{} --prompt 'Say it shortly.'",
+    "%nb credentials new ollama --name shelf{} --base-url http://127.0.0.1:9/v1 --no-key",
+    "%nb profiles new tiny{} --speakers host,guest --segments 1",
+]
+SESSION = """
+import sys, time
+from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "labext")
+shell.run_line_magic("nb", "connect sandbox")
+name, *cells = sys.argv[1:]
+for number, cell in enumerate(cells):
+    Path(f"{name}-{number}").touch()
+    while not Path(f"{'ba'[name == 'b']}-{number}").exists():
+        time.sleep(0.001)
+    shell.run_cell(cell).raise_error()
+"""
+
+
+def test_each_record_is_created_once(nb_box: Sandbox, tmp_path: Path) -> None:
+    cells = [line.replace("{}", str(number)) for number in ROUNDS for line in LINES]
+    cells.append("%nb podcast --name Episode0 --profile tiny0 --background")
+    for number in ROUNDS:
+        (tmp_path / f"page{number}.md").write_text("The cell grows.")
+    sessions = [
+        subprocess.Popen(
+            [sys.executable, "-c", SESSION, name, *cells],
+            cwd=tmp_path,
+            env=os.environ | {"LABEXT_SANDBOX_DIR": str(nb_box.data_dir)},
+        )
+        for name in "ab"
+    ]
+    assert [session.wait(120) for session in sessions] == [0, 0]
+
+    with NotebookClient(nb_box.nb.base_url, nb_box.nb.password) as nb:
+        created: Counter[str] = Counter()
+        for record in nb.notebooks.iter():
+            created[record["name"]] += 1
+        for number in ROUNDS:
+            created.update(note["title"] for note in nb.notes.iter(f"Both{number}"))
+            created.update(source["title"] for source in nb.sources.iter(f"Both{number}"))
+        for group in (nb.transformations, nb.credentials, nb.episode_profiles, nb.podcasts):
+            created.update(record["name"] for record in group.iter())
+    names = ["Both", "Other", "Plan", "Bench", "page", "terse", "shelf", "tiny"]
+    expected = ["Episode0", *(f"{name}{number}" for name in names for number in ROUNDS)]
+    counts = {name.removesuffix(".md"): count for name, count in created.items()}
+    assert {name: counts.get(name) for name in expected} == dict.fromkeys(expected, 1)
