@@ -153,8 +153,8 @@ def infer_array(cells: list[Any]) -> Any:
 
 
 def is_missing(cell: Any) -> bool:
-    """Return True if a cell is None or NaN."""
-    return cell is None or (isinstance(cell, float) and np.isnan(cell))
+    """Return True if a cell is None, NaN or pandas' NA."""
+    return cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell))
 
 
 def _text_type() -> Any:
@@ -169,9 +169,7 @@ _TEXT = _text_type()
 
 def _text_array(cells: list[Any]) -> Any:
     if not _only_text(cells):
-        cells = [
-            cell if cell is None or isinstance(cell, str) else _cell_to_text(cell) for cell in cells
-        ]
+        cells = [cell if isinstance(cell, str) else _cell_to_text(cell) for cell in cells]
     if any(map(contains_control, _joined_chunks(cells))):
         cells = [cell and strip_control(cell) for cell in cells]
     return pd.array(cells, dtype=_TEXT)
@@ -269,7 +267,9 @@ def _object_array(cells: list[Any]) -> Any:
     return array
 
 
-def _cell_to_text(cell: Any) -> str:
+def _cell_to_text(cell: Any) -> str | None:
+    if is_missing(cell):
+        return None
     try:
         return json.dumps(cell, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):

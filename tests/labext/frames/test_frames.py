@@ -100,6 +100,9 @@ def test_arbitrary_cells_are_converted(rows: list[dict[str, Any]]) -> None:
     [
         ("text", 3, "3"),
         ("text", {"a": 1}, '{"a": 1}'),
+        ("text", float("nan"), None),
+        ("text", pd.NA, None),
+        ("category", float("nan"), None),
         ("time", "2026-11-20 13:23:23.76+00:00", pd.Timestamp("2026-11-20T13:23:23.76Z")),
         ("time", "2026-11-20T14:00:00+01:00", pd.Timestamp("2026-11-20T13:00:00Z")),
         ("time", "2026-11-20", pd.Timestamp("2026-11-20T00:00:00Z")),

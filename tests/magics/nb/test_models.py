@@ -43,6 +43,12 @@ def test_models_are_listed_with_their_slots(run):
     assert counted["all"] == len(run("%nb models by-provider built-in"))
 
 
+def test_model_without_credential_has_a_missing_value(run, lab):
+    credentials = run("%nb models").set_index("name")["credential"]
+    assert credentials["helper"] == "lab"
+    assert credentials.isna()["extractive"]
+
+
 def test_defaults_are_set_once_without_repeated_messages(run, printed, lab):
     frame = run("%nb models defaults")
     assert len(frame) == 7
