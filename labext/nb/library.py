@@ -147,9 +147,8 @@ def _attached_files(
     missing: list[str] = []
     root = folder.resolve()
     for name in (name for entry in entries for name in entry.get("files") or ()):
-        paths = [
-            folder / part for part in (name, *name.split(":")) if part.lower().endswith(".pdf")
-        ]
+        parts = (_ESCAPED.sub(r"\1", part) for part in (name, *re.split(r"(?<!\\):", name)))
+        paths = [folder / part for part in parts if part.lower().endswith(".pdf")]
         inside = [p for p in paths if p.is_file() and p.resolve().is_relative_to(root)]
         if inside:
             attached.append(inside[0])
@@ -162,23 +161,30 @@ _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
 _NOT_ESCAPED = re.compile(r"(?<!\\)[%&]")
 """Characters that many programs do not escape; `%` would begin a comment, and `&` be left out."""
 
+_ESCAPED = re.compile(r"\\([\\;:{}%&_#$~])")
+"""Characters that programs escape in names of files."""
+
 
 def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
     from bibtexparser import middlewares
     from bibtexparser.entrypoint import parse_string
+    from bibtexparser.model import DuplicateBlockKeyBlock
 
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
     text = _DEGREE.sub("°", path.read_text(encoding="utf-8-sig"))
-    library = parse_string(
-        _NOT_ESCAPED.sub(r"\\\g<0>", text),
-        append_middleware=[
-            middlewares.LatexDecodingMiddleware(keep_math_mode=False),
-            middlewares.SeparateCoAuthors(),
-        ],
-    )
+    library = parse_string(_NOT_ESCAPED.sub(r"\\\g<0>", text))
+    for field in (field for entry in library.entries for field in entry.fields):
+        if field.key.lower() == "file":  # not LaTeX; a list is not decoded
+            field.value = re.split(r"(?<!\\);", str(field.value))
+        elif field.key.lower() == "url":
+            field.value = re.sub(r"\\?~(?:\{\})?", r"\\textasciitilde{}", str(field.value))
+    library = middlewares.LatexDecodingMiddleware(keep_math_mode=False).transform(library)
+    library = middlewares.SeparateCoAuthors().transform(library)
     for block in library.failed_blocks:
         key = re.match(r"@\w+\s*[{(]\s*([^,\s]+)", block.raw or "")
-        broken.append(f"{key[1] if key else 'an entry'} (line {(block.start_line or 0) + 1})")
+        reason = ", a key that occurs twice" if isinstance(block, DuplicateBlockKeyBlock) else ""
+        line = (block.start_line or 0) + 1
+        broken.append(f"{key[1] if key else 'an entry'} (line {line}{reason})")
     for entry in library.entries:
         fields = {name.lower(): field.value for name, field in entry.fields_dict.items()}
         yield {
@@ -193,7 +199,7 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
             "publisher": fields.get("publisher")
             or fields.get("school")
             or fields.get("institution"),
-            "files": re.split(r"(?<!\\);", str(fields.get("file") or "")),
+            "files": fields.get("file"),
         }
 
 

@@ -412,7 +412,11 @@ def test_broken_entries_are_named_and_the_others_are_read(tmp_path: Path) -> Non
     )
     library = read_library(path)
     assert [entry.title for entry in library.entries] == ["One", "Two"]
-    assert sorted(library.broken) == ["bad (line 2)", "empty (no title)", "one (line 5)"]
+    assert sorted(library.broken) == [
+        "bad (line 2)",
+        "empty (no title)",
+        "one (line 5, a key that occurs twice)",
+    ]
     assert "3 references of library.bib can't be read" in str(library.error())
 
 
@@ -453,6 +457,38 @@ def test_formulas_and_special_characters_of_bibtex_are_text(tmp_path: Path) -> N
     assert "Journal: Food & Function" in entry.text
     assert "URL: https://a.example/b%20c" in entry.text
     assert entry.text.endswith("With 10^6 cells, 5% died and 95% lived.")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (r"a_b~c {x}.pdf", "a_b~c {x}.pdf"),
+        (r"Full Text:one\;two, 5% \& more.pdf:application/pdf", "one;two, 5% & more.pdf"),
+        (r":one\: two.pdf:PDF", "one: two.pdf"),
+        (r"a\_b.pdf", "a_b.pdf"),
+    ],
+)
+def test_name_of_an_attached_file_is_not_latex(tmp_path: Path, written: str, name: str) -> None:
+    (tmp_path / name).write_bytes(b"%PDF-1.4")
+    path = tmp_path / "library.bib"
+    path.write_text(f"@book{{a, title={{A}}, file={{{written}}}}}")
+    library = read_library(path)
+    assert (library.files, library.missing_files) == ((tmp_path / name,), ())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "http://a.org/~b/c_d%20e",
+        r"http://a.org/\~{}b/c\_d\%20e",
+        r"\url{http://a.org/{\textasciitilde}b/c_d%20e}",
+    ],
+)
+def test_tilde_of_an_address_is_kept(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "library.bib"
+    path.write_text(f"@book{{a, title={{A}}, url={{{written}}}}}")
+    (entry,) = read_library(path).entries
+    assert entry.text.splitlines()[-1] == "URL: http://a.org/~b/c_d%20e"
 
 
 def test_titles_are_unique_in_a_library(tmp_path: Path) -> None:
