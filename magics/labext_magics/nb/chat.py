@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import InputError
+from labext.errors import ConflictError, InputError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
@@ -179,12 +179,23 @@ def show_session(call: Call, *, session: str) -> pd.DataFrame:
 def new_session(
     call: Call, *, title: str | None, notebook: str | None, model_override: str | None
 ) -> pd.DataFrame:
-    """Create a chat and make it the notebook's current chat."""
+    """Make a chat the notebook's current chat; an existing chat with this title is kept."""
     target = scope.notebook_of(call, notebook)
     model_id = scope.resolve_model(call, model_override)
-    record = call.nb.chat.create(target.id, title, model_id)
+    if title is not None and title in call.nb.chat.names(target.id):
+        record = call.nb.chat.get(call.nb.chat.find(title, target.id))
+        if model_id not in (None, record["model_override"]):
+            raise ConflictError(
+                f"{messages.capitalize_first(session_label(record))} already exists, with another "
+                "model.",
+                f"`%nb sessions edit {quote(title)} --model …` changes it; or use another title.",
+            )
+        message = f"{messages.capitalize_first(session_label(record))} already exists and was kept"
+    else:
+        record = call.nb.chat.create(target.id, title, model_id)
+        message = f"Created {session_label(record)}"
     call.session.chats[target.id] = str(record["id"])
-    output.print_message(f"Created {session_label(record)}; `%%nb chat` continues it.")
+    output.print_message(f"{message}; `%%nb chat` continues it.")
     return _session_row(record)
 
 
@@ -267,6 +278,7 @@ SESSION_COMMANDS = (
         "Create a chat that `%%nb chat` then continues.",
         new_session,
         options=[options.TITLE, options.INTO_NOTEBOOK, options.MODEL, OUT],
+        details="A chat with the same title is kept.",
     ),
     Command(
         "sessions edit",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from labext_test_shell import assert_completions, complete
 
+from labext.errors import ConflictError
 from labext.frames.views import frame_html, frame_text
 
 pytestmark = pytest.mark.contract
@@ -167,6 +168,26 @@ def test_search_options(run):
     )
     assert {citation.title for citation in narrowed.citations} == {"Sugar"}
     run("%nb delete Found --yes\n%nb delete Elsewhere --yes")
+
+
+def test_new_chat_is_created_once_by_its_title(run, printed, refused):
+    run("%nb use Course --create")
+    line = "%nb sessions new --title Quiz --model model:extractive"
+    created = run(line)["id"][0]
+    run("%nb chat Hello --new")
+    assert 'The chat "Quiz" already exists and was kept' in printed(line)
+    run("%nb chat 'What opens the loop?'")
+    assert list(run("%nb sessions").set_index("title").loc["Quiz", ["id", "message_count"]]) == [
+        created,
+        2,
+    ]
+    run("%nb sessions edit Quiz --title Test")
+    run("%nb sessions new --title Quiz")
+    error = refused(line, ConflictError)
+    assert "`%nb sessions edit Quiz --model …`" in error.next_step
+    run("%nb sessions new\n%nb sessions new")
+    assert len(run("%nb sessions")) == 5
+    run("%nb delete Course --yes")
 
 
 def test_chat_continues(run, printed):
