@@ -68,6 +68,8 @@ _STYLE = (
     "background:#fff;overflow-wrap:anywhere"
 )
 
+_BLOCK = re.compile(r"<(h[1-6]|p|li|th|td)\b")
+
 
 class Readable(Protocol):
     """The resources of a client that an export reads."""
@@ -472,7 +474,7 @@ def _to_html(document: _Document, cited: Sequence[Reference]) -> str:
             for number, reference in enumerate(cited, 1)
         ]
         body += f"<h2>References</h2>\n{''.join(items)}"
-    body = _NUMBERS.sub(_html_citation, body)
+    body = _BLOCK.sub(r'<\1 dir="auto"', _NUMBERS.sub(_html_citation, body))  # for Arabic
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{html.escape(_clean(document.title))}</title>\n</head>\n"

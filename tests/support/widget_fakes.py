@@ -169,5 +169,5 @@ def words(source: str) -> str:
 
 
 def without_styles(source: str) -> str:
-    """Return HTML without its `style` attributes."""
-    return re.sub(' style="[^"]*"', "", source)
+    """Return HTML without its `style` and `dir` attributes."""
+    return re.sub(' (?:style|dir)="[^"]*"', "", source)

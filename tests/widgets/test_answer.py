@@ -136,7 +136,23 @@ def test_unclosed_markdown_is_shown(piece: str) -> None:
     assert output.count("a") == piece.count("a") * 4_000
 
 
+@pytest.mark.parametrize(
+    ("text", "element"),
+    [("نص", "p"), ("# نص", "p"), ("- نص", "li"), ("|a|\n|-|\n|نص|", "td"), ("> نص", "p")],
+)
+def test_each_block_of_markdown_has_its_own_direction(text: str, element: str) -> None:
+    drawn = re.sub("<strong>", "", static_view.to_html(f"Left to right.\n\n{text}"))
+    assert re.search(f'<{element} [^>]*dir="auto"[^>]*>نص', drawn)
+
+
 class TestPassages:
+    def test_question_and_passage_have_their_own_direction(self) -> None:
+        citation = Citation("source:a1", "a.pdf", "نص", "نص عربي")
+        state = AnswerState("سؤال", answer=Answer("Yes. [source:a1]", (citation,)))
+        drawn = static_view.render_html(state)
+        assert re.search('dir="auto">سؤال', drawn)
+        assert re.search('dir="auto"><mark[^>]*>نص</mark> عربي', drawn)
+
     def test_quote_is_highlighted_in_the_passage(self) -> None:
         drawn = without_styles(static_view.passage_html(PAPER))
         assert drawn == f"<div>In E. coli. <mark>{QUOTE}</mark> So it is.</div>"
@@ -370,7 +386,7 @@ SAFE = {
     *("div", "span", "p", "br", "strong", "em", "code", "pre", "ul", "ol", "li", "mark"),
     *("details", "summary", "sup", "button", "blockquote", "hr"),
     *("table", "thead", "tbody", "tr", "th", "td"),
-    *("style", "class", "start", "type", "aria-label", "aria-expanded"),
+    *("style", "class", "dir", "start", "type", "aria-label", "aria-expanded"),
 }
 PIECES = [
     *("\n> ", "\n|a|\n|-|\n|", "\n---\n"),

@@ -43,7 +43,7 @@ def test_insights_are_rendered_as_markdown() -> None:
     frame = insights(MARKDOWN)
     html = str(frame_html(frame))
     assert "<strong>Methods</strong>" in html
-    assert "<li><strong>LB</strong> medium</li>" in html
+    assert '<li dir="auto"><strong>LB</strong> medium</li>' in html
     assert ">pBAD30</code>" in html
     assert "insight:0" in html
     assert frame_text(frame) == f"Methods · insight:0 · source:1\n{MARKDOWN}"
@@ -53,7 +53,7 @@ def test_insights_are_rendered_as_markdown() -> None:
 
 def test_filtered_insights_are_drawn_too() -> None:
     frame = insights(MARKDOWN, "Other.")
-    assert "<li>" in str(frame_html(frame.head(1)))
+    assert "<li" in str(frame_html(frame.head(1)))
     assert frame_text(frame[["insight_type"]]) == repr(frame[["insight_type"]])
     assert frame_text(insights()) == "There are no insights."
     assert "<details" in str(frame_html(insights(None)))
@@ -119,8 +119,13 @@ def test_html_in_a_document_is_escaped(html: Any) -> None:
 def test_markdown_source_is_rendered(displayed: list[tuple[str, str]]) -> None:
     SourceText(MARKDOWN, "Bench notes")._ipython_display_()
     ((html, text),) = displayed
-    assert "<li><strong>LB</strong> medium</li>" in html
+    assert '<li dir="auto"><strong>LB</strong> medium</li>' in html
     assert text == MARKDOWN
+
+
+def test_plain_text_has_its_own_direction(displayed: list[tuple[str, str]]) -> None:
+    SourceText("نص عربي", "a.txt", "a.txt")._ipython_display_()
+    assert 'dir="auto">نص عربي' in displayed[0][0]
 
 
 def test_plain_text_keeps_its_line_breaks(displayed: list[tuple[str, str]]) -> None:

@@ -236,8 +236,12 @@ class TestFrame:
         html = str(frame_html(frame))
         parsed = ParsedHtml(html)
         assert parsed.tags <= {"div", "details", "summary", "span", "mark", "code"}
-        assert parsed.attribute_names <= {"class", "style", "open", "role", "aria-label", "title"}
+        safe = {"class", "style", "dir", "open", "role", "aria-label", "title"}
+        assert parsed.attribute_names <= safe
         assert not re.search("[\x1b\u202e]", html + frame_text(frame))
+
+    def test_passage_has_its_own_direction(self) -> None:
+        assert 'dir="auto">نص عربي' in str(frame_html(hits(hit("نص عربي"))))
 
     def test_missing_passage_and_title_are_named(self) -> None:
         text = str(frame_html(hits(hit(None, title=None))))

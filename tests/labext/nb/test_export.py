@@ -131,6 +131,16 @@ def test_html_of_services_is_text_in_every_format(suffix: str, tmp_path: Path) -
         assert 'href="https://a.org/b?c=1&amp;d=2"' in text
 
 
+def test_each_block_of_html_has_its_own_direction(tmp_path: Path) -> None:
+    answer = Answer("نص\n\n- بند\n\n> قول\n\n<p>", question="سؤال")
+    export(tmp_path / "a.html", answers=[answer])
+    text = (tmp_path / "a.html").read_text()
+    for block in ("<h3", "<p", "<li"):
+        assert re.search(f'{block} dir="auto">', text)
+        assert f"{block}>" not in text
+    assert "&lt;p&gt;" in text
+
+
 def test_notebook_is_valid(tmp_path: Path) -> None:
     export(tmp_path / "a.ipynb")
     notebook = nbformat.read(tmp_path / "a.ipynb", as_version=4)

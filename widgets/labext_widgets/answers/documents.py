@@ -18,7 +18,17 @@ from labext_widgets.answers import static_view
 from labext_widgets.answers.text import render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, div, escape, plain, scrolled, span, tidy, view_html
+from labext_widgets.core.markup import (
+    MUTED,
+    div,
+    escape,
+    plain,
+    scrolled,
+    span,
+    text_div,
+    tidy,
+    view_html,
+)
 
 _OPEN = 20_000
 """Maximum total length of the documents, in characters, that are displayed unfolded."""
@@ -200,4 +210,4 @@ def is_markdown(text: str, file_name: str | None) -> bool:
 def _document_html(text: str, *, is_markdown: bool) -> str:
     """Return a text as HTML in which nothing is interpreted as markup."""
     tidied = tidy(text, _DISPLAYED)
-    return static_view.to_html(tidied) if is_markdown else div(html.escape(tidied), _PLAIN)
+    return static_view.to_html(tidied) if is_markdown else text_div(html.escape(tidied), _PLAIN)

@@ -35,6 +35,7 @@ from labext_widgets.core.markup import (
     line_html,
     plain,
     span,
+    text_div,
     view_html,
     view_line,
 )
@@ -316,7 +317,9 @@ def _body_html(passage: _Passage, number: int | None) -> str:
     marked = _apply_marks(
         passage, html.escape, lambda text: f'<mark style="{MARK}">{html.escape(text)}</mark>'
     )
-    rows = [div(marked, _LINES)] if passage.text else [div("The service sent no passage.", MUTED)]
+    rows = (
+        [text_div(marked, _LINES)] if passage.text else [div("The service sent no passage.", MUTED)]
+    )
     rows.insert(0, header_html(passage.table_header))
     if number is not None and passage.line.startswith("%nb view "):
         rows.append(div(opening_button(number, passage.page, passage.place), "margin-top:2px"))

@@ -36,6 +36,7 @@ from labext_widgets.core.markup import (
     line_html,
     message_html,
     span,
+    text_div,
     tidy,
     view_line,
 )
@@ -194,13 +195,16 @@ _GREY = "background-color:rgba(128,128,128,0.15);border-radius:3px"
 _LINE = "rgba(128,128,128,0.4)"
 _STYLES = {
     "p": _SPACED,
-    "ul": f"{_SPACED};padding-left:24px",
-    "ol": f"{_SPACED};padding-left:24px",
+    "ul": f"{_SPACED};padding:0 24px",
+    "ol": f"{_SPACED};padding:0 24px",
     "blockquote": f"{_SPACED};padding:0 0 0 10px;border-left:3px solid {_LINE}",
     "table": f"{_SPACED};border-collapse:collapse",
     "th": f"padding:2px 8px;border-bottom:1px solid {_LINE};text-align:left",
     "td": "padding:2px 8px;text-align:left",
 }
+_DIRECTED = ("p", "li", "th", "td")
+"""Elements whose text runs from left to right or from right to left."""
+
 _CODE = f"{_GREY};padding:0 3px"
 _FENCE = f"{_GREY};{_SPACED};padding:6px 8px;white-space:pre-wrap;overflow-wrap:break-word"
 
@@ -222,7 +226,7 @@ def _renderer() -> MarkdownIt:
     renderer.enable("table").disable([*_AS_TEXT, *_NOT_BLOCKS])
     renderer.core.ruler.push("styles", lambda state: _add_styles(state.tokens))
     # Headings of the text must not become headings of the notebook.
-    renderer.add_render_rule("heading_open", _constant(f'<p style="{_SPACED}"><strong>'))
+    renderer.add_render_rule("heading_open", _constant(f'<p style="{_SPACED}" dir="auto"><strong>'))
     renderer.add_render_rule("heading_close", _constant("</strong></p>\n"))
     renderer.add_render_rule("code_inline", _code)
     renderer.add_render_rule("fence", _fence)
@@ -233,6 +237,8 @@ def _add_styles(tokens: Sequence[Token]) -> None:
     for token in tokens:
         if token.nesting == 1 and token.tag in _STYLES:
             token.attrSet("style", _STYLES[token.tag])
+        if token.nesting == 1 and token.tag in _DIRECTED:
+            token.attrSet("dir", "auto")
 
 
 def _constant(markup: str) -> Any:
@@ -267,7 +273,7 @@ def passage_html(citation: Citation) -> str:
         start, end = place
         before, after = _tail(passage[:start], CONTEXT_LENGTH), _head(passage[end:], CONTEXT_LENGTH)
         rows = [f"{html.escape(before)}{_mark_html(passage[start:end])}{html.escape(after)}"]
-    return header_html(citation.table_header) + "".join(div(row, _LINES) for row in rows)
+    return header_html(citation.table_header) + "".join(text_div(row, _LINES) for row in rows)
 
 
 def header_html(table_header: str) -> str:
@@ -313,7 +319,7 @@ def render_html(
         opens: the citations of the answer have buttons that open their sources.
         seen_at: the time of the state, for an unfinished answer that may be seen much later.
     """
-    rows = [div(escape(state.question, LONG), "font-weight:600")] if state.question else []
+    rows = [text_div(escape(state.question, LONG), "font-weight:600")] if state.question else []
     rows += (
         _pending_html(state, live, seen_at)
         if state.answer is None

@@ -105,6 +105,11 @@ def div(inner: str, style: str = "", attributes: str = "") -> str:
     return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
 
 
+def text_div(inner: str, style: str) -> str:
+    """Wrap a text in a div that runs from right to left if the text does."""
+    return div(inner, style, 'dir="auto"')
+
+
 def view_html(inner: str, style: str = "") -> str:
     """Return HTML as the outermost element of a view."""
     styled = f' style="{style}"' if style else ""

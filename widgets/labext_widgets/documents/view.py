@@ -20,6 +20,7 @@ from labext_widgets.core.markup import (
     plain,
     scrolled,
     span,
+    text_div,
     tidy,
     view_html,
 )
@@ -131,7 +132,11 @@ def _text_rows(state: PageState) -> list[str]:
     text = tidy(state.pages.text(state.page), MAX_TEXT)
     if not text.strip():
         return [div("The text is empty.", MUTED)]
-    whole = static_view.to_html(text) if state.pages.is_markdown else div(html.escape(text), _LINES)
+    whole = (
+        static_view.to_html(text)
+        if state.pages.is_markdown
+        else text_div(html.escape(text), _LINES)
+    )
     whole = scrolled(whole, "Text")
     if not state.passage:
         return [whole]
@@ -145,7 +150,7 @@ def _marked(state: PageState, *, whole: bool) -> str:
     text = tidy(state.pages.text(state.page), MAX_TEXT)
     span = locate(state.passage, text) if state.passage else None
     if span is None:
-        return div(html.escape(text) or "The page has no text.", _LINES)
+        return text_div(html.escape(text) or "The page has no text.", _LINES)
     start, end = span
     before, after = text[:start], text[end:]
     if not whole and len(before) > _CONTEXT:
@@ -153,7 +158,7 @@ def _marked(state: PageState, *, whole: bool) -> str:
     if not whole and len(after) > _CONTEXT:
         after = f"{after[:_CONTEXT]}…"
     mark = f'<mark style="{MARK}">{html.escape(text[start:end])}</mark>'
-    return div(f"{html.escape(before)}{mark}{html.escape(after)}", _LINES)
+    return text_div(f"{html.escape(before)}{mark}{html.escape(after)}", _LINES)
 
 
 def _other_pages(state: PageState) -> str:

@@ -23,6 +23,7 @@ from labext_widgets.core.markup import (
     escape,
     plain,
     span,
+    text_div,
     tidy,
     view_html,
 )
@@ -217,7 +218,7 @@ def _row(turn: Turn, tint: int) -> str:
     heading = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
     if turn.start is not None:
         heading += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
-    dialogue = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
+    dialogue = text_div(escaping.escape(turn.dialogue), "white-space:pre-line")
     sources = div(escape(" · ".join(turn.sources)), MUTED) if turn.sources else ""
     return div(div(heading) + dialogue + sources, f"margin:6px 0;padding:0 0 0 10px;{edge}")
 
