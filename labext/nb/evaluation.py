@@ -229,7 +229,10 @@ def resolve_sources(
     Raises:
         InputError: a name is unknown; the message says in which row.
     """
-    names = {name: expected for expected in questions for name in expected.sources}
+    names: dict[str, ExpectedAnswer] = {}
+    for expected in questions:
+        for name in expected.sources:
+            names.setdefault(name, expected)  # an error names the first row
     if not names:
         return {}
     within = None if notebook is None else titles.find("notebook", notebook)

@@ -162,12 +162,13 @@ def test_failures_are_rows_and_end_the_evaluation_after_three() -> None:
         evaluate(questions, failure)
 
 
-def test_unknown_source_is_refused_with_its_row(titles: Any, service: Any) -> None:
+def test_unknown_source_is_refused_with_its_first_row(titles: Any, service: Any) -> None:
     bench = service.notebook("Bench")
     paper = service.source("Tight control", bench, asset={"file_path": "/data/paper.pdf"})
     note = service.note("plan", bench)
     service.source("papr.pdf", "notebook:other")
-    questions = parse_questions("question,sources\nA?,paper.pdf;plan\nB?,papr.pdf", "q.csv")
+    rows = "question,sources\nA?,paper.pdf;plan\nB?,papr.pdf\nC?,papr.pdf"
+    questions = parse_questions(rows, "q.csv")
     assert resolve_sources(titles, questions[:1], "bench") == {"paper.pdf": {paper}, "plan": {note}}
     with pytest.raises(InputError, match=r'row 3, column sources: .*did you mean "paper.pdf"'):
         resolve_sources(titles, questions, "bench")
