@@ -100,12 +100,19 @@ def spread_column(table: pd.DataFrame, column: str, prefix: str) -> pd.DataFrame
             [cell.get(key) if isinstance(cell, dict) else None for cell in cells]
         )
     position = list(table.columns).index(column)
-    others = {name: table[name] for name in table.columns if name not in {column, *parts}}
-    preceding = {name: others.pop(name) for name in table.columns[:position] if name in others}
-    return _build_frame({**preceding, **parts, **others}, table.index)
+    kept = [
+        (n, name, table.iloc[:, n])  # by position, as names may occur twice
+        for n, name in enumerate(table.columns)
+        if name != column and name not in parts
+    ]
+    preceding = [(name, values) for n, name, values in kept if n < position]
+    following = [(name, values) for n, name, values in kept if n > position]
+    columns = [*preceding, *parts.items(), *following]
+    frame = _build_frame({n: values for n, (_, values) in enumerate(columns)}, table.index)
+    return frame.set_axis([name for name, _ in columns], axis=1)
 
 
-def _build_frame(data: Mapping[str, Any], index: pd.Index[Any]) -> pd.DataFrame:
+def _build_frame(data: Mapping[Any, Any], index: pd.Index[Any]) -> pd.DataFrame:
     typed = {
         # pandas would infer the type of an object array again.
         name: pd.Series(values, index, dtype=object) if values.dtype == object else values

@@ -7,7 +7,7 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,7 @@ from labext.errors import InputError, ServiceError
 from labext.frames.conversion import make_columns, records_to_frame
 from labext.frames.views import RowView, cell_text, column_order, display_width, has_content
 from labext.jobs import identity
-from labext.jobs.records import REASON_FIELDS
+from labext.jobs.records import REASON_FIELDS, job_columns
 from labext.jobs.tools import MISSING, Tool
 from labext.sanitize import strip_control, strip_control_json
 
@@ -181,7 +181,11 @@ def _format_field(key: str, value: Any) -> str:
 
 
 SUFFIX = ".input"
-"""Suffix of an input column whose name the job frame also has."""
+"""Suffix of an input column named like a column of jobs, such as those of an earlier batch."""
+
+_RESERVED = {column.name for column in job_columns()}
+_RESERVED |= {"Name", "Part", "Reason", "Structures", "Folder", "RunTime"}
+_RESERVED_PREFIXES = ("score.", "setting.")
 
 _NAME_COLUMNS = 2  # frames of a batch's jobs begin with Name and JobName
 
@@ -274,10 +278,13 @@ def concat_input_rows(
 ) -> pd.DataFrame:
     """Return job columns followed by the columns of the input rows.
 
-    The original names, in the column `name_column` of `rows`, follow the names of the jobs.
+    Input columns named like columns of jobs, which an earlier batch may have, get a suffix even if
+    `jobs` does not have these. The original names, in the column `name_column` of `rows`, follow
+    the names of the jobs.
     """
-    job_columns, input_columns = set(jobs.columns), list(map(str, rows.columns))
-    renamed = [f"{name}{SUFFIX}" if name in job_columns else name for name in input_columns]
+    input_columns = list(map(str, rows.columns))
+    taken = _RESERVED | set(jobs.columns)
+    renamed = [_input_label(name, taken) for name in input_columns]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
     joined = pd.concat([jobs.reset_index(drop=True), right], axis=1)
     if name_column not in input_columns:
@@ -285,6 +292,14 @@ def concat_input_rows(
     order = list(range(joined.shape[1]))
     order.insert(_NAME_COLUMNS, order.pop(jobs.shape[1] + input_columns.index(name_column)))
     return joined.iloc[:, order]
+
+
+def _input_label(name: str, taken: Container[str]) -> str:
+    base = name
+    while base.endswith(SUFFIX):  # the input of an earlier batch
+        base = base.removesuffix(SUFFIX)
+    is_taken = base in taken or base.startswith(_RESERVED_PREFIXES)
+    return f"{name}{SUFFIX}" if is_taken else name
 
 
 def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:

@@ -113,7 +113,8 @@ def results_frame(
         frame.insert(3, "Stage", to_array("integer", numbers))
         frame.insert(4, "Input", to_array("text", _input_column(row, jobs, frame["Stage"])))
     scores = spread_column(jobs[["Score"]], "Score", _METRIC)
-    frame = concat_input_rows(frame, _plain_names(scores, _METRIC, existing_columns=frame.columns))
+    metrics = _plain_names(scores, _METRIC, existing_columns=frame.columns)
+    frame = pd.concat([frame, metrics], axis=1)
     inputs = lister.inputs(jobs, query, input_rows, name_column)
     input_columns = None if inputs is None else inputs.rows
     if input_columns is None:

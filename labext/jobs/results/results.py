@@ -109,8 +109,8 @@ class Results:
         Columns: Name (inside the batch), JobName, Type (the tool), Stage and Input (the initial
         input) for a pipeline, JobStatus, Reason (of a failure), Folder (with the files of the job),
         Structures (list of paths); then the metrics; then the input columns, or the settings if the
-        input is unknown. Metrics and input columns whose name is taken are called
-        `score.<metric>` and `<column>.input`.
+        input is unknown. Metrics whose name is taken are called `score.<metric>`, input columns
+        named like those of jobs `<column>.input`.
 
         Queries the service for the rows of the jobs.
 

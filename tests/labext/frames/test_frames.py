@@ -156,6 +156,14 @@ def test_spread_columns_replace_the_dictionary() -> None:
     assert table["score.note"].isna().tolist() == [False, True, True]
 
 
+def test_spread_keeps_columns_of_the_same_name() -> None:
+    table = pd.DataFrame([[1, {"mfe": 2}, 3, 4.5]], columns=["n", "Score", "run", "run"])
+    spread = spread_column(table, "Score", "score")
+    assert list(spread.columns) == ["n", "score.mfe", "run", "run"]
+    assert spread.iloc[0].tolist() == [1, 2, 3, 4.5]
+    assert [dtype.kind for dtype in spread.dtypes] == ["i", "i", "i", "f"]
+
+
 def test_spread_keeps_values_that_are_no_dictionary() -> None:
     rows = [{"Score": "0.5"}, {"Score": '{"mfe": 1}'}]
     table = spread_column(records_to_frame(rows, [Column("Score", "json")]), "Score", "score")

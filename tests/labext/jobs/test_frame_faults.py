@@ -160,3 +160,33 @@ def test_frame_of_a_pipeline_has_stages_and_inputs(
     assert table["Stage"].tolist() == [1, 2, 2]
     assert table["Input"].tolist() == ["A", "A", "A"]
     assert table["Structures"].map(len).tolist() == [1, 1, 1]
+
+
+def test_columns_of_an_earlier_batch_are_inputs_in_every_frame(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    """A batch of a batch's jobs shows none of their states and scores as its own."""
+    rows = pd.DataFrame({"id": ["x", "y"], "bases": ["ACGU", "GGCC"], "Folder": ["a", "b"]})
+    client.submit_batch("one", "fold", rows, name_column="id", mapping={"sequence": "bases"})
+    ledger.complete("one")
+    for job in "xy":
+        ledger.rows[f"one-{job}"]["Score"] = '{"mfe": -1}'
+    first = client.jobs(batch="one", scores=True)
+    assert {"bases", "Folder.input", "score.mfe"} <= set(first.columns)
+    mapping = {"sequence": "bases"}
+    two = client.submit_batch("two", "fold", first, name_column="Name", mapping=mapping)
+    second = client.jobs(batch="two", scores=True)
+    client.submit_batch("three", "fold", second, name_column="Name", mapping=mapping)
+    ledger.complete("two")
+    ledger.complete("three")
+    for batch, ages in (("two", 1), ("three", 2)):
+        result = client.download(batch, tmp_path / batch).frame()
+        for frame in (client.jobs(batch=batch, scores=True), result):
+            assert frame.columns.is_unique
+            assert "score.mfe" not in frame, "no job of this batch has a score"
+            oldest = ".input" * ages
+            assert frame[f"score.mfe{oldest}"].tolist() == [-1, -1]
+            assert frame[f"JobName{oldest}"].tolist() == ["one-x", "one-y"]
+            assert frame[f"Folder.input{oldest}"].tolist() == ["a", "b"]
+    assert {"JobStatus", "score.mfe", "Created"}.isdisjoint(two.frame.columns)
+    assert two.frame["JobStatus.input"].tolist() == ["Complete", "Complete"]
