@@ -90,6 +90,38 @@ def test_helix_is_recognized_with_its_sequence_and_chain() -> None:
     assert repr(view) == "<StructureViewer h1: 20 residues>"
 
 
+ATP = ("PG", "PB", "PA", "O5'", "C5'", "C4'", "O4'", "C3'", "C2'", "C1'", "N9")
+SAM = ("N", "CA", "C", "O", "CB", "CG", "SD", "CE", "C5'", "C4'", "O4'", "C1'", "N9")
+GLUTAMATE = ("N", "CA", "C", "O", "CB", "CG", "CD", "OE1")
+
+
+@pytest.mark.parametrize(("name", "atoms"), [("ATP", ATP), ("SAM", SAM), ("GLU", GLUTAMATE)])
+def test_ligand_like_a_residue_is_in_no_sequence(name: str, atoms: tuple[str, ...]) -> None:
+    ligand = "".join(
+        f"HETATM{900 + i:5d}  {atom:<3} {name} A 500    "
+        f"{30 + i % 4:8.3f}{i:8.3f}{9 + i % 2:8.3f}  1.00 20.00           {atom[0]}\n"
+        for i, atom in enumerate(atoms)
+    )
+    structure = parse_structure(pdb(12) + pdb(8, chain="B") + ligand)
+    assert structure.letters == "A" * 20
+    assert len(structure.other_atoms) == len(atoms)
+    modified = pdb(12).replace("ATOM  ", "HETATM", 9).replace("ALA A   2", "SEP A   2")
+    assert parse_structure(modified).letters == "AS" + "A" * 10
+
+
+def test_residues_of_a_chain_in_several_parts_keep_their_colors() -> None:
+    """The live view numbers them chain by chain."""
+    first, second = (pdb(20).splitlines(keepends=True)[part] for part in (slice(36), slice(36, 60)))
+    text = "".join(first) + pdb(9, chain="B", residue="GLY") + "".join(second)
+    viewer = structure_viewer(text)
+    assert viewer.sequences == {"A": "A" * 20, "B": "G" * 9}
+    state = viewer.state()
+    chains, scheme = state["chains"], state["schemes"]["chain"]
+    assert [len(chain["numbers"]) for chain in chains] == [20, 9]
+    assert scheme["residues"] == [0] * 20 + [1] * 9
+    assert "".join(chain["letters"] for chain in chains) == "A" * 20 + "G" * 9
+
+
 def test_water_is_left_out_and_models_are_counted() -> None:
     water = "HETATM  900  O   HOH A 900      10.000  10.000  10.000  1.00 20.00           O\n"
     text = "".join(f"MODEL {i}\n{pdb(5)}{water}ENDMDL\n" for i in (1, 2, 3))

@@ -155,6 +155,31 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     assert refused == []
 
 
+REPEATED_NUMBERS = (
+    HELIX
+    + """
+parts = helix(12, "A"), helix(12, "A", 11), helix(12, "B", 22)
+structure_viewer("\\n".join(parts), name="repeated")"""
+)
+
+
+def test_chain_after_residues_numbered_twice_keeps_its_color(page_of: Pages) -> None:
+    nb = _opened(page_of, REPEATED_NUMBERS)
+    nb.run(0)
+    out = nb.output()
+    out.locator(".labext-structure[data-ready]").wait_for()
+    canvas = out.locator("canvas")
+    wait_until(lambda: _dark_pixels(canvas) > 2000)
+    picture = Image.open(io.BytesIO(canvas.screenshot())).convert("RGB")
+    orange = sum(
+        count
+        for count, color in picture.getcolors(1 << 20)
+        if isinstance(color, tuple) and color[0] > color[2] + 80
+    )
+    assert orange > 500, "the color of chain B"
+    assert nb.errors == []
+
+
 def _opened(page_of: Pages, *cells: str) -> NotebookPage:
     """Open a notebook in a small window, in which molecules are drawn faster."""
     nb = page_of().write(*cells).open()

@@ -318,8 +318,13 @@ export const countResidues = (chains) => chains.reduce((sum, { numbers }) => sum
 
 function residueIndex(chains) {
   const index = new Map();
+  let position = 0;
   for (const { id, numbers, insertions } of chains) {
-    numbers.forEach((number, i) => index.set(`${id}:${number}:${insertions[i]}`, index.size));
+    numbers.forEach((number, i) => {
+      const key = `${id}:${number}:${insertions[i]}`;
+      if (!index.has(key)) index.set(key, position); // numbers may occur twice
+      position++;
+    });
   }
   return index;
 }

@@ -32,6 +32,9 @@ _REACH = 500.0
 biotite's search for contacts allocates memory for the volume between all of them.
 """
 
+_MAX_BOND = 2.0
+"""Å between the atoms of a bond that joins two residues."""
+
 _WATER = {"HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"}
 _AMINO_ACIDS = {
     "ALA": "A",
@@ -86,7 +89,7 @@ class Structure:
         content: the file's text.
         atoms: biotite's atoms of the first model, without water.
         models: the number of models, or of records of an SDF file.
-        residues: the residues of proteins and nucleic acids, in the order of the file.
+        residues: the residues of proteins and nucleic acids, chain by chain; no ligands.
         letters: their one-letter codes.
         secondary: `h` (helix), `s` (strand), `c` (coil) or `n` (nucleotide) for each.
         trace: the coordinates of each residue's C-alpha, or C1' or P of a nucleotide.
@@ -149,7 +152,7 @@ class Structure:
         if nucleotide != (self.secondary[second] == "n"):
             return False
         gap = float(np.linalg.norm(self.trace[second] - self.trace[first]))
-        return gap < (9.0 if nucleotide else 4.6)
+        return gap < _reach(nucleotide)
 
 
 def parse_structure(
@@ -298,14 +301,50 @@ def _unreadable(kind: str, name: str, reason: str) -> InputError:
     )
 
 
+@dataclass
+class _PolymerResidue:
+    """A residue of a polymer: its letter, trace atom and atoms, by their indices."""
+
+    residue: Residue
+    letter: str
+    center: int
+    atoms: npt.NDArray[np.int64]
+    nucleotide: bool
+    hetero: bool
+
+
 def _find_residues(structure: Structure) -> None:
-    """Find the polymer's residues, their trace atoms and secondary structure."""
+    """Find the polymer's residues, chain by chain, their trace atoms and secondary structure."""
+    atoms = structure.atoms
+    candidates = list(_polymer_residues(atoms))
+    found = [
+        item
+        for n, item in enumerate(candidates)
+        if not item.hetero
+        or any(_bonded(item, other, atoms) for other in candidates[max(n - 1, 0) : n + 2])
+    ]
+    if not found:
+        return
+    order = {chain: n for n, chain in enumerate(dict.fromkeys(p.residue.chain for p in found))}
+    found.sort(key=lambda item: order[item.residue.chain])  # chains may be in several parts
+    trace = [item.center for item in found]
+    polymer = [item.atoms for item in found]
+    structure.residues = [item.residue for item in found]
+    structure.letters = "".join(item.letter for item in found)
+    structure.polymer_atoms = np.concatenate(polymer)
+    structure.trace = structure.coordinates[trace]
+    structure.b_factors = np.asarray(atoms.b_factor[trace], dtype=np.float64)
+    nucleotides = [item.nucleotide for item in found]
+    structure.secondary = _secondary_structure(atoms[trace], nucleotides)
+    structure.confidence = _is_confidence(structure, polymer)
+
+
+def _polymer_residues(atoms: Any) -> Iterator[_PolymerResidue]:
+    """Yield the residues with the atoms of an amino acid or a nucleotide, ligands among them."""
     import biotite.structure as bio
 
-    atoms = structure.atoms
     starts = bio.get_residue_starts(atoms, add_exclusive_stop=True)
     names = np.char.strip(atoms.atom_name)
-    trace, polymer, letters, nucleotides = [], [], [], []
     for start, stop in itertools.pairwise(starts):
         residue = str(atoms.res_name[start])
         positions = {str(names[i]): i for i in range(start, stop)}
@@ -319,26 +358,37 @@ def _find_residues(structure: Structure) -> None:
             letter = _NUCLEOTIDES.get(residue, "N")
         else:
             continue
-        structure.residues.append(
+        yield _PolymerResidue(
             Residue(
                 str(atoms.chain_id[start]).strip(),
                 int(atoms.res_id[start]),
                 residue,
                 str(atoms.ins_code[start]).strip(),
-            )
+            ),
+            letter,
+            center,
+            np.arange(start, stop),
+            "CA" not in positions,
+            bool(atoms.hetero[start]),
         )
-        trace.append(center)
-        letters.append(letter)
-        nucleotides.append("CA" not in positions)
-        polymer.append(np.arange(start, stop))
-    if not trace:
-        return
-    structure.letters = "".join(letters)
-    structure.polymer_atoms = np.concatenate(polymer).astype(np.int64)
-    structure.trace = structure.coordinates[trace]
-    structure.b_factors = np.asarray(atoms.b_factor[trace], dtype=np.float64)
-    structure.secondary = _secondary_structure(atoms[trace], nucleotides)
-    structure.confidence = _is_confidence(structure, polymer)
+
+
+def _bonded(one: _PolymerResidue, other: _PolymerResidue, atoms: Any) -> bool:
+    """Return whether two residues are neighbours in a chain; a ligand such as ATP has none."""
+    if one is other or one.residue.chain != other.residue.chain:
+        return False
+    if one.nucleotide != other.nucleotide:
+        return False
+    distance = np.linalg.norm(atoms.coord[one.center] - atoms.coord[other.center])
+    if distance < _reach(one.nucleotide):
+        return True
+    between = atoms.coord[one.atoms][:, None] - atoms.coord[other.atoms]
+    return bool(np.linalg.norm(between, axis=-1).min() < _MAX_BOND)
+
+
+def _reach(nucleotide: bool) -> float:
+    """Return the largest distance in Å of the trace atoms of two bonded residues."""
+    return 9.0 if nucleotide else 4.6
 
 
 def _secondary_structure(trace: Any, nucleotides: list[bool]) -> str:
@@ -377,7 +427,7 @@ def _secondary_structure(trace: Any, nucleotides: list[bool]) -> str:
 def _gaps(coordinates: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return for each residue the number of chain breaks before it."""
     steps = np.linalg.norm(np.diff(coordinates, axis=0), axis=1)
-    return np.concatenate([[0], np.cumsum(steps > 4.6)]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(steps > _reach(nucleotide=False))]).astype(np.int64)
 
 
 def _is_confidence(structure: Structure, polymer: list[npt.NDArray[Any]]) -> bool:
