@@ -320,7 +320,8 @@ class DatabaseLock:
         assert self._connection is not None
         row = self._connection.execute(
             "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid) "
-            "WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted",
+            "WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted "
+            "AND datname = current_database()",  # pg_locks has the locks of all databases
             (LOCK_CLASS, _OWNER_LOCK),
         ).fetchone()
         return str(row[0]) if row and row[0] else "another service"

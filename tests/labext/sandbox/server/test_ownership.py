@@ -154,6 +154,19 @@ def test_waiting_for_the_lock_ends_with_its_owner(postgresql_server, tmp_path):
     second.release()
 
 
+def test_service_of_another_database_is_not_named_as_the_owner(postgresql_server, tmp_path):
+    urls = {name: postgresql_server.new_database() for name in ("first", "second")}
+    locks = [DatabaseLock(url, tmp_path / name) for name, url in urls.items()]
+    for lock in locks:
+        lock.acquire()
+    for name, url in urls.items():
+        now = iter(range(0, 1000, 20))
+        with pytest.raises(ConflictError, match=rf"in use by \S+{name}"):
+            DatabaseLock(url, tmp_path / "third", lambda now=now: next(now)).acquire()
+    for lock in locks:
+        lock.release()
+
+
 @pytest.fixture(scope="module")
 def several(postgresql_server, tmp_path_factory) -> Iterator[Server]:
     """A server with two service processes, which the last of its tests ends."""
