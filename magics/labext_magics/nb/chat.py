@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -182,18 +183,22 @@ def new_session(
     """Make a chat the notebook's current chat; an existing chat with this title is kept."""
     target = scope.notebook_of(call, notebook)
     model_id = scope.resolve_model(call, model_override)
-    if title is not None and title in call.nb.chat.names(target.id):
-        record = call.nb.chat.get(call.nb.chat.find(title, target.id))
-        if model_id not in (None, record["model_override"]):
-            raise ConflictError(
-                f"{messages.capitalize_first(session_label(record))} already exists, with another "
-                "model.",
-                f"`%nb sessions edit {quote(title)} --model …` changes it; or use another title.",
-            )
-        message = f"{messages.capitalize_first(session_label(record))} already exists and was kept"
+    with scope.creation_lock(call, "chat", target.id, title) if title else nullcontext():
+        created = title is None or title not in call.nb.chat.names(target.id)
+        if created:
+            record = call.nb.chat.create(target.id, title, model_id)
+        else:
+            record = call.nb.chat.get(call.nb.chat.find(str(title), target.id))
+    label = session_label(record)
+    if created:
+        message = f"Created {label}"
+    elif model_id in (None, record["model_override"]):
+        message = f"{messages.capitalize_first(label)} already exists and was kept"
     else:
-        record = call.nb.chat.create(target.id, title, model_id)
-        message = f"Created {session_label(record)}"
+        raise ConflictError(
+            f"{messages.capitalize_first(label)} already exists, with another model.",
+            f"`%nb sessions edit {quote(str(title))} --model …` changes it; or use another title.",
+        )
     call.session.chats[target.id] = str(record["id"])
     output.print_message(f"{message}; `%%nb chat` continues it.")
     return _session_row(record)

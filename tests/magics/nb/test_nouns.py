@@ -234,8 +234,8 @@ def test_model_texts_and_markdown_sources_are_rendered(run, printed):
     run("%nb note '**Loop**: AraC' --title Loop")
     assert frame_text(run("%nb insights")).startswith("Key findings · Plan · ")
     drawn = {
-        "%nb insights": "<li>",
-        "%nb sources insights Plan": "<li>",
+        "%nb insights": '<li dir="auto">',
+        "%nb sources insights Plan": '<li dir="auto">',
         "%nb sessions show 'What is added?'": "What is added?</div>",
         "%nb notes show Loop": "<strong>Loop</strong>: AraC",
     }

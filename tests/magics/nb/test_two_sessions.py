@@ -23,6 +23,7 @@ LINES = [
     "%nb note Warm --title Plan{}",
     "%%nb source --title Bench{} --async\nThe cell {} grows.",
     "%nb add page{}.md",
+    "%nb sessions new --title Chat{}",
     "%nb transformations new terse{} --prompt 'Say it shortly.'",
     "%nb credentials new ollama --name shelf{} --base-url http://127.0.0.1:9/v1 --no-key",
     "%nb profiles new tiny{} --speakers host,guest --segments 1",
@@ -65,10 +66,11 @@ def test_each_record_is_created_once(nb_box: Sandbox, tmp_path: Path) -> None:
             created[record["name"]] += 1
         for number in ROUNDS:
             created.update(note["title"] for note in nb.notes.iter(f"Both{number}"))
+            created.update(nb.chat.sessions(f"Both{number}")["title"])
             created.update(source["title"] for source in nb.sources.iter(f"Both{number}"))
         for group in (nb.transformations, nb.credentials, nb.episode_profiles, nb.podcasts):
             created.update(record["name"] for record in group.iter())
-    names = ["Both", "Other", "Plan", "Bench", "page", "terse", "shelf", "tiny"]
+    names = ["Both", "Other", "Plan", "Bench", "page", "Chat", "terse", "shelf", "tiny"]
     expected = ["Episode0", *(f"{name}{number}" for name in names for number in ROUNDS)]
     counts = {name.removesuffix(".md"): count for name, count in created.items()}
     assert {name: counts.get(name) for name in expected} == dict.fromkeys(expected, 1)
