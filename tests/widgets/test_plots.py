@@ -520,6 +520,17 @@ def test_picture_that_matplotlib_can_not_draw_names_the_formats(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("axes", [{"x": "a", "y": "b"}, {"x": "a"}, {"x": "c", "y": "a"}])
+def test_values_too_large_for_an_axis_are_left_out(axes: dict[str, str], tmp_path: Path) -> None:
+    """Programs write the largest float for an infinite value."""
+    largest = np.finfo(float).max
+    frame = pd.DataFrame({"a": [1, 2, largest, -largest], "b": range(4), "c": list("xyxy")})
+    plot = table_plot(frame, "limits", **axes)
+    assert "a: 1 to 2" in str(plot)
+    assert "2 rows without a value left out" in str(plot)
+    plot.save(tmp_path / "plot.png")
+
+
 @pytest.mark.parametrize("dpi", ["a", None, [200], JOBS, math.inf, math.nan, 10**400])
 def test_dpi_that_is_no_usable_number_is_refused_in_one_line(tmp_path: Path, dpi: Any) -> None:
     plot = table_plot(JOBS, "folds", x="mfe")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 60
 """Maximum number of characters of a label, a category or a job's name in a plot."""
+
+MAX_VALUE = 1e300
+"""Largest value in a plot; the width of an axis with larger ones, such as DBL_MAX, is infinite."""
 
 JOB_UNITS = {"RunTime": "s", "WeightedHours": "weighted hours", "Created": "UTC"}
 JOB_UNITS |= dict.fromkeys(("Started", "Completed"), "UTC")
@@ -235,17 +237,16 @@ def read_numbers(series: pd.Series[Any]) -> list[float]:
     """Return values as floats, with NaN for those that are no finite number."""
     import pandas as pd
 
-    if series.dtype == object:  # `to_numeric` raises OverflowError for larger integers
-        limit = sys.float_info.max
-        is_too_large = series.map(lambda value: isinstance(value, int) and abs(value) > limit)
+    if series.dtype == object:  # `to_numeric` raises OverflowError for large integers
+        is_too_large = series.map(lambda value: isinstance(value, int) and abs(value) > MAX_VALUE)
         series = series.mask(is_too_large.astype(bool))
     return finite_values(pd.to_numeric(series, errors="coerce"))
 
 
 def finite_values(series: pd.Series[Any]) -> list[float]:
-    """Return numbers as floats, with NaN for missing and infinite values."""
+    """Return numbers as floats, with NaN for missing, infinite and too large values."""
     values = series.to_numpy(dtype=float, na_value=math.nan).tolist()
-    return [value if math.isfinite(value) else math.nan for value in values]
+    return [value if abs(value) <= MAX_VALUE else math.nan for value in values]
 
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
