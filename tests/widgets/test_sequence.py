@@ -86,6 +86,12 @@ def test_invalid_range_on_a_line_is_refused(start: Any, end: Any) -> None:
     assert viewer.selection is None
 
 
+def test_lower_strand_of_rna_is_rna() -> None:
+    rna = {"name": "r", "bases": "AUGcau", "isCircular": False}
+    assert sequence_viewer(rna).select(0, 6, -1).bases == "augCAU"
+    assert sequence_viewer({**rna, "bases": "AAGGCC"}).select(0, 6, -1).bases == "GGCCTT"
+
+
 def test_invalid_strand_is_refused() -> None:
     with pytest.raises(InputError, match=r"0 is not a strand. Use 1 or -1\."):
         sequence_viewer(CIRCLE).select(0, 3, 0)

@@ -41,6 +41,17 @@ def status_says(nb: NotebookPage, words: str) -> None:
     wait_until(lambda: status.inner_text() == words)
 
 
+RNA = """import labext_widgets
+labext_widgets.sequence_viewer(dict(name="r", bases="AUGGCA", isCircular=False))"""
+
+
+def test_lower_strand_of_rna_is_rna(page_of: Pages) -> None:
+    nb = page_of().write(RNA).open()
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bases")
+    assert "UACCGU" in nb.output().locator(".labext-rows:visible").inner_html()
+
+
 def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb = page_of().write(RECORD, TELL, SELECT).open()
     page, out = nb.page, nb.output()

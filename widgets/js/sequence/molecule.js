@@ -12,13 +12,21 @@ for (const [a, b] of Object.entries(COMPLEMENTS)) COMPLEMENTS[a.toLowerCase()] =
 
 export const complement = (bases) =>
   Array.from(bases, (base) => COMPLEMENTS[base] ?? base).join("");
-export const reverseComplement = (bases) => Array.from(complement(bases)).reverse().join("");
+const reverse = (bases) => Array.from(bases).reverse().join("");
+export const reverseComplement = (bases) => reverse(complement(bases));
 
 export class Molecule {
   constructor({ name, bases, circular, annotations, translations }) {
     Object.assign(this, { name, bases, circular, annotations, translations });
     this.length = bases.length;
-    this.lowerStrand = complement(bases);
+    this.lowerStrand = this.#complement(bases);
+  }
+
+  /** Return the complement of bases of the molecule, which is RNA if it has U and no T. */
+  #complement(bases) {
+    const other = complement(bases);
+    const isRna = /u/i.test(this.bases) && !/t/i.test(this.bases);
+    return isRna ? other.replaceAll("T", "U").replaceAll("t", "u") : other;
   }
 
   /** Return the number of bases in a range. */
@@ -40,7 +48,7 @@ export class Molecule {
     const bases = this.splitRange(start, end)
       .map(([from, to]) => this.bases.slice(from, to))
       .join("");
-    return strand < 0 ? reverseComplement(bases) : bases;
+    return strand < 0 ? reverse(this.#complement(bases)) : bases;
   }
 
   /** Normalize a position: around a circular molecule, clamped to a linear one. */

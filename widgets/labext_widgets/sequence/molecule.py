@@ -74,6 +74,11 @@ class Molecule:
         """The bases normalized for searching: upper-case DNA letters."""
         return self.bases.upper().replace("U", "T")
 
+    @cached_property
+    def is_rna(self) -> bool:
+        """Whether the bases include U, and not T."""
+        return not {"U", "u"}.isdisjoint(self.bases) and {"T", "t"}.isdisjoint(self.bases)
+
     def span(self, start: int, end: int) -> int:
         """Return the number of bases in a range; a range with equal ends is the full circle."""
         return end - start if end > start else end - start + len(self)
@@ -83,7 +88,10 @@ class Molecule:
         read = (
             self.bases[start:end] if end > start else self.bases[start:] + self.bases[: max(end, 0)]
         )
-        return reverse_complement(read) if strand < 0 else read
+        if strand >= 0:
+            return read
+        reverse = reverse_complement(read)
+        return reverse.replace("T", "U").replace("t", "u") if self.is_rna else reverse
 
     def has(self, start: int, end: int) -> bool:
         """Return whether a range lies on the molecule."""

@@ -142,12 +142,19 @@ for (const [a, b] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
 }
 for (const [a, b] of Object.entries(COMPLEMENTS)) COMPLEMENTS[a.toLowerCase()] = b.toLowerCase();
 var complement = (bases) => Array.from(bases, (base) => COMPLEMENTS[base] ?? base).join("");
-var reverseComplement = (bases) => Array.from(complement(bases)).reverse().join("");
+var reverse = (bases) => Array.from(bases).reverse().join("");
+var reverseComplement = (bases) => reverse(complement(bases));
 var Molecule = class {
   constructor({ name, bases, circular, annotations, translations }) {
     Object.assign(this, { name, bases, circular, annotations, translations });
     this.length = bases.length;
-    this.lowerStrand = complement(bases);
+    this.lowerStrand = this.#complement(bases);
+  }
+  /** Return the complement of bases of the molecule, which is RNA if it has U and no T. */
+  #complement(bases) {
+    const other = complement(bases);
+    const isRna = /u/i.test(this.bases) && !/t/i.test(this.bases);
+    return isRna ? other.replaceAll("T", "U").replaceAll("t", "u") : other;
   }
   /** Return the number of bases in a range. */
   rangeLength(start, end) {
@@ -164,7 +171,7 @@ var Molecule = class {
   /** Return the bases of a range as read on its strand. */
   extract(start, end, strand) {
     const bases = this.splitRange(start, end).map(([from, to]) => this.bases.slice(from, to)).join("");
-    return strand < 0 ? reverseComplement(bases) : bases;
+    return strand < 0 ? reverse(this.#complement(bases)) : bases;
   }
   /** Normalize a position: around a circular molecule, clamped to a linear one. */
   normalize(position) {
@@ -927,12 +934,12 @@ var IUPAC = Object.fromEntries(Array.from("ACMGRSVTWYHKDBN", (code, i) => [code,
 var INVALID = 16;
 function search({ bases, circular }, pattern) {
   const forward = pattern.replace(/\s/g, "").toUpperCase().replaceAll("U", "T");
-  const reverse = reverseComplement(forward);
+  const reverse2 = reverseComplement(forward);
   if (!forward || [...forward].some((letter) => !IUPAC[letter])) return null;
   const text = bases.toUpperCase().replaceAll("U", "T");
   const hits = findMatches(text, circular, forward).map((hit) => ({ ...hit, strand: 1 }));
-  if (reverse !== forward) {
-    for (const hit of findMatches(text, circular, reverse)) hits.push({ ...hit, strand: -1 });
+  if (reverse2 !== forward) {
+    for (const hit of findMatches(text, circular, reverse2)) hits.push({ ...hit, strand: -1 });
   }
   return hits.sort((a, b) => a.start - b.start || b.strand - a.strand);
 }
