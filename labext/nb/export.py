@@ -196,18 +196,21 @@ def export_notebook(
     bibliography = bibliography and storage.user_path(bibliography)
     _check_places(path, bibliography)
     form = format or _format_of(path)
+    parts = [include] if isinstance(include, str) else include
+    _check_choice("format", [form], _WRITERS)
+    _check_choice("part", parts, PARTS)
     record = client.notebooks.get(notebook)
     identifier = str(record["id"])
     collector = _Collector(client, identifier)
     document = _Document(one_line(str(record["name"])))
-    if "notes" in include:
+    if "notes" in parts:
         document.add("note", "Notes", collector.notes())
-    if "answers" in include:
+    if "answers" in parts:
         document.add("answer", "Answers", collector.answers(answers))
         document.add("chat", "Chats", collector.chats())
-    if "insights" in include:
+    if "insights" in parts:
         document.add("insight", "Insights", collector.insights())
-    if "transcripts" in include:
+    if "transcripts" in parts:
         document.add("transcript", "Podcasts", collector.transcripts())
     if not document.counts:
         raise InputError(
@@ -284,10 +287,7 @@ class _Collector:
             yield f"{kind}: {title}" if title else kind, text
 
     def transcripts(self) -> Iterator[tuple[str, str]]:
-        """Yield the transcripts of the notebook, and those that name no notebook."""
-        for episode in self._client.podcasts.iter():
-            if episode["notebook_id"] not in (None, "", self._notebook):
-                continue
+        for episode in self._client.podcasts.iter(self._notebook):
             if episode["job_status"] not in (None, "completed"):
                 continue
             detail = self._client.podcasts.episode(str(episode["id"]))
@@ -329,6 +329,16 @@ def _format_of(path: Path) -> ExportFormat:
         "Choose a name that ends in .md, .html or .ipynb, or set the format: "
         f"{parameter('format', 'md')}.",
     )
+
+
+def _check_choice(noun: str, values: Iterable[str], allowed: Collection[str]) -> None:
+    for value in values:
+        if value not in allowed:
+            near = messages.did_you_mean(value, allowed)
+            raise InputError(
+                f"An export has no {noun} {messages.quote_value(value)}{near}.",
+                f"Choose from {messages.join_all(allowed, 'and')}.",
+            )
 
 
 def _check_places(path: Path, bibliography: Path | None) -> None:

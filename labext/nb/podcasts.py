@@ -98,9 +98,16 @@ class Podcasts(Resource):
         """Return the episodes, a row each; columns as `records.EPISODE`."""
         return views.episode_frame(self.iter())
 
-    def iter(self) -> Iterator[Record]:
-        """Yield the records of all episodes, without transcripts."""
-        yield from self._run(self._backend.episodes())
+    def iter(self, notebook: str | None = None) -> Iterator[Record]:
+        """Yield the records of episodes about a notebook, or all, without transcripts.
+
+        Those of Open Notebook, which does not report their notebook, are about any.
+        """
+        within = self._notebook(notebook)
+        for record in self._run(self._backend.episodes()):
+            of_any = within is None or not self._backend.REPORTS_EPISODE_NOTEBOOKS
+            if of_any or record["notebook_id"] == within:
+                yield record
 
     def names(self) -> Sequence[str]:
         """Return the names of all episodes, each once."""

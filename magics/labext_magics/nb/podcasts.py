@@ -216,7 +216,7 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     from labext.nb.views import episode_frame
 
     target = scope.find_notebook(call, notebook).id
-    episodes = list(call.nb.podcasts.iter())
+    episodes = list(call.nb.podcasts.iter(target))
     if count := sum(episode["notebook_id"] is None for episode in episodes):
         unlisted = messages.pluralize(count, "episode")
         output.print_message(

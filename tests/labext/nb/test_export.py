@@ -73,6 +73,13 @@ class Records:
         return self._records[name] | {"transcript": TURNS}
 
 
+class Episodes(Records):
+    """Episodes of several notebooks."""
+
+    def iter(self, *notebooks: object) -> Any:
+        return (record for record in super().iter() if record["notebook_id"] in notebooks)
+
+
 class Client:
     """A client of one notebook."""
 
@@ -82,7 +89,7 @@ class Client:
         self.notes = Records(*([] if empty else NOTES))
         self.insights = Records(*([] if empty else INSIGHTS))
         self.chat = Records(*([] if empty else [SESSION]))
-        self.podcasts = Records(*([] if empty else EPISODES))
+        self.podcasts = Episodes(*([] if empty else EPISODES))
 
 
 def export(path: Path, **options: Any) -> Export:
@@ -139,6 +146,22 @@ def test_each_block_of_html_has_its_own_direction(tmp_path: Path) -> None:
         assert re.search(f'{block} dir="auto">', text)
         assert f"{block}>" not in text
     assert "&lt;p&gt;" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "docx"}, 'no format "docx"'),
+        ({"include": ["note"]}, r'no part "note" \(did you mean "notes"\?\)'),
+    ],
+)
+def test_unknown_format_or_part_is_refused(
+    options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        export(tmp_path / "a.md", **options)
+    assert not (tmp_path / "a.md").exists()
+    assert export(tmp_path / "a.md", include="notes").counts == {"note": 1}
 
 
 def test_notebook_is_valid(tmp_path: Path) -> None:

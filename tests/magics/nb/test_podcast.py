@@ -107,7 +107,7 @@ def test_episode_is_created_once_and_played(about, run, printed, refused, tmp_pa
     assert run("%nb episodes").empty
 
 
-def test_background_podcast_and_deleted_notebook(about, run, refused):
+def test_background_podcast_and_deleted_notebook(about, run, printed, refused):
     assert run(f"{LINE} --background") is None
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     run("%nb delete Talked --yes --delete-sources\n%nb use Talked --create")
@@ -115,6 +115,9 @@ def test_background_podcast_and_deleted_notebook(about, run, refused):
     error = refused(LINE, ConflictError)
     assert "about another notebook" in error.message
     assert len(run("%nb episodes")) == 1
+    assert "does not report" not in printed("%nb episodes --notebook Talked")
+    nothing = refused("%nb export talk.md --only transcripts", InputError)
+    assert "has nothing to export" in nothing.message
 
 
 def test_interrupt_ends_only_the_watch(about, run, printed, refused, monkeypatch):

@@ -175,6 +175,9 @@ DELETE_EPISODE = delete("delete an episode", "podcasts/episodes/{episode}")
 class PodcastRequests(RecordParser):
     """The seven operations on podcasts."""
 
+    REPORTS_EPISODE_NOTEBOOKS = True
+    """False if the notebooks of all episodes are unknown; else only those of deleted notebooks."""
+
     def generate(
         self,
         notebook: str,

@@ -161,6 +161,8 @@ DEFAULT_BRIEFING = "Discuss the main points of the content."
 class PodcastRequests(contract.PodcastRequests, ProfileRequests):
     """The operations on podcasts, where Open Notebook differs from the contract."""
 
+    REPORTS_EPISODE_NOTEBOOKS = False
+
     def generate(
         self,
         notebook: str,
