@@ -23,7 +23,7 @@ from labext.errors import (
     SetupError,
     UnreachableError,
 )
-from labext.http.connection_pool import MIB, ResponseTooLarge, ResponseTooSlow
+from labext.http.connection_pool import MIB, ResponseTooLarge, ResponseTooSlow, proxies_for
 from labext.http.responses import CHECK_PROXY, excerpt, proxy_error
 
 
@@ -77,7 +77,7 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
     is_tls = _find_cause(failure, requests.exceptions.SSLError, ssl.SSLError)
     if is_tls and not _find_cause(failure, *_INTERRUPTED):
         return _tls_failure(failure, place, service)
-    if (refused := _proxy_failure(failure, service)) is not None:
+    if (refused := _proxy_failure(failure, url, service)) is not None:
         return refused
     stage, reason = _failure_stage(failure)
     if stage is FailureStage.NEVER:
@@ -165,7 +165,7 @@ def _tunnel_status(failure: Exception) -> int | None:
     return next((int(match[1]) for match in matches if match), None)
 
 
-def _proxy_failure(failure: Exception, service: str) -> ConnectionFailure | None:
+def _proxy_failure(failure: Exception, url: str, service: str) -> ConnectionFailure | None:
     """Return the failure of a proxy that refuses the request or can't be used, else None."""
     kinds = requests.exceptions
     status = _tunnel_status(failure)
@@ -174,13 +174,20 @@ def _proxy_failure(failure: Exception, service: str) -> ConnectionFailure | None
     elif isinstance(failure, kinds.InvalidSchema) and "SOCKS" in str(failure):
         reason = "can't be used: SOCKS proxies need the package PySocks"
         error = SetupError(f"The proxy for the {service} {reason}.", CHECK_PROXY)
-    elif isinstance(failure, kinds.InvalidProxyURL) or _find_cause(
-        failure, urllib3.exceptions.ProxySchemeUnknown
-    ):
+    elif isinstance(failure, kinds.InvalidURL) and _is_valid(url) and proxies_for(url):
         error = SetupError(f"The address of the proxy for the {service} is invalid.", CHECK_PROXY)
     else:
         return None
     return ConnectionFailure(FailureStage.NEVER, "refused by the proxy", error)
+
+
+def _is_valid(url: str) -> bool:
+    """Return whether `requests` can send a request to an address."""
+    try:
+        requests.Request("GET", url).prepare()
+    except ValueError:  # also those of `requests`
+        return False
+    return True
 
 
 def _failure_stage(failure: Exception) -> tuple[FailureStage, str]:

@@ -217,7 +217,13 @@ def test_time_limit_starts_after_the_connection_by_a_proxy(
     assert ask("https://jobs.example/", verify=bundle, limits=limits) == "ok"
 
 
-@pytest.mark.parametrize("proxy", ["http://:8080", "ftp://127.0.0.1:9", "socks5://127.0.0.1:9"])
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        *("http://:8080", "ftp://127.0.0.1:9", "socks5://127.0.0.1:9"),
+        *("the proxy", "http://[::1", "http://127.0.0.1:99999"),
+    ],
+)
 def test_invalid_proxy_is_not_blamed_on_the_address_of_the_service(
     monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
