@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from labext import config as config
+    from labext import errors as errors
+    from labext import jobs as jobs
+    from labext import lab as lab
+    from labext import nb as nb
+    from labext import sandbox as sandbox
     from labext.errors import LabextError
     from labext.http import Rate
     from labext.jobs import JobsClient
     from labext.lab import LabClient
     from labext.nb import NotebookClient
+
+    __version__: str
 
 __all__ = ["JobsClient", "LabClient", "LabextError", "NotebookClient", "Rate", "connect"]
 
@@ -23,6 +31,9 @@ _MODULES = {
     "NotebookClient": "labext.nb",
     "Rate": "labext.http",
 }
+
+_SUBPACKAGES = ("config", "errors", "jobs", "lab", "nb", "sandbox")
+"""Imported on first use: `import labext` is enough for the lines that errors advise."""
 
 
 @overload
@@ -50,7 +61,8 @@ def connect(
             f"There is no client for {service!r}.",
             'Use `labext.connect("lab")`, `labext.connect("jobs")` or `labext.connect("nb")`.',
         )
-    client_class = __getattr__(clients[service])
+    name = clients[service]
+    client_class = getattr(import_module(_MODULES[name]), name)
     client: LabClient | JobsClient | NotebookClient = client_class.from_connection(
         connection(service, profile)
     )
@@ -71,15 +83,19 @@ def unload_ipython_extension(ipython: InteractiveShell) -> None:
     labext_magics.unregister(ipython)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # which would accept any name
 
-        return version("labext-jupyter")
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("labext-jupyter")
+        if name in _MODULES:
+            return getattr(import_module(_MODULES[name]), name)
+        if name in _SUBPACKAGES:
+            return import_module(f"labext.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES, "__version__"])
+    return sorted({*globals(), *_MODULES, *_SUBPACKAGES, "__version__"})

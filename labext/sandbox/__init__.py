@@ -11,16 +11,18 @@ if TYPE_CHECKING:
 __all__ = ["Sandbox", "SandboxStatus"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Sandbox":
-        from labext.sandbox.lifecycle import Sandbox
+if not TYPE_CHECKING:  # which would accept any name
 
-        return Sandbox
-    if name == "SandboxStatus":
-        from labext.sandbox.status import SandboxStatus
+    def __getattr__(name: str) -> Any:
+        if name == "Sandbox":
+            from labext.sandbox.lifecycle import Sandbox
 
-        return SandboxStatus
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return Sandbox
+        if name == "SandboxStatus":
+            from labext.sandbox.status import SandboxStatus
+
+            return SandboxStatus
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

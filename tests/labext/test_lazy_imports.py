@@ -52,6 +52,14 @@ def test_public_names_are_importable() -> None:
     assert labext.__version__
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["config.save_profile", "errors.NotFoundError", "jobs.cast", "nb.Answer", "sandbox.Sandbox"],
+)
+def test_import_labext_is_enough_for_its_subpackages(name: str) -> None:
+    assert loaded_by(f"labext.{name}", "import labext")
+
+
 @pytest.mark.parametrize("package", ["labext.jobs", "labext.sandbox", "labext_widgets"])
 def test_names_that_are_imported_lazily_are_completed(package: str) -> None:
     module = importlib.import_module(package)
@@ -60,7 +68,7 @@ def test_names_that_are_imported_lazily_are_completed(package: str) -> None:
 
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Jobs'"):
-        labext.Jobs  # noqa: B018
+        labext.Jobs  # type: ignore[attr-defined]  # noqa: B018
 
 
 SUBMIT = """

@@ -53,11 +53,13 @@ _LAZY = {
 """Names of packages that are imported on first use."""
 
 
-def __getattr__(name: str) -> Any:
-    """Import a viewer on first use."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"labext_widgets.{_LAZY[name]}"), name)
+if not TYPE_CHECKING:  # which would accept any name
+
+    def __getattr__(name: str) -> Any:
+        """Import a viewer on first use."""
+        if name not in _LAZY:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"labext_widgets.{_LAZY[name]}"), name)
 
 
 def __dir__() -> list[str]:
