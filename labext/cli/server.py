@@ -198,7 +198,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
     return {
         name: str(value.absolute()) if isinstance(value, Path) else value
         for name, value in values.items()
-        if value
+        if value is not None and value is not False and value != {}  # an empty text is refused
     }
 
 

@@ -121,7 +121,7 @@ class ServerSettings:
             address = ip_address(self.listen)
         except ValueError:
             raise InputError(
-                f"{self.listen} is not an IP address.",
+                f"{self.listen!r} is not an IP address.",
                 f"Give an address of this machine, {parameter('listen', 'ADDRESS')}.",
             ) from None
         if not 0 < self.port <= 65536 - PORTS:

@@ -13,6 +13,8 @@ import pytest
 from labext import cli
 from labext.cli.groups import table
 from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.server import Server
 from labext.sandbox.status import SandboxStatus
 
 HEAVY = {"numpy", "pandas", "requests", "rich", "sqlalchemy", "fastapi", "labext.jobs", "keyring"}
@@ -97,6 +99,22 @@ def test_operating_system_error_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("labext.cli.report_lines", denied)
     assert cli.main(["doctor"]) == 1
     assert capsys.readouterr().err == "labext: [Errno 13] Permission denied: '/data'.\n"
+
+
+@pytest.mark.parametrize(
+    "option", ["--host=", "--listen=", "--organization=", "--port=0", "--storage="]
+)
+def test_empty_option_of_a_server_is_refused(option, tmp_path, capsys):
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    (folder.path / "server.json").write_text(
+        '{"host": "localhost", "listen": "127.0.0.1", "behind_proxy": true}'
+    )
+    words = ["server", "start", "--detach", option, "--data-dir", str(folder.path)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Server, "_runs", lambda _: pytest.fail("The server would be started."))
+        assert cli.main(words) == 1
+    assert capsys.readouterr().err.startswith("labext: ")
 
 
 def test_table_aligns_numbers_right_and_text_left():

@@ -87,7 +87,7 @@ class StorageSettings:
                 "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment instead.",
             )
         if parts.scheme not in ("s3", "file"):
-            raise InputError(f"{self.url} is not a supported storage.", _forms())
+            raise InputError(f"{self.url!r} is not a supported storage.", _forms())
         if parts.query or parts.fragment or (parts.scheme == "s3") != bool(parts.netloc):
             raise InputError(f"{self.url} names no bucket or directory.", _forms())
         if parts.scheme == "file":
