@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import platform
 import shutil
 import subprocess
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: 2 for wrong usage, 0 if only help or the version was requested.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # of a locale that lacks some characters
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = labext.main(arguments, "labext", standalone_mode=False)
     except click.ClickException as error:

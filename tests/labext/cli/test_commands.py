@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -99,6 +100,15 @@ def test_operating_system_error_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("labext.cli.report_lines", denied)
     assert cli.main(["doctor"]) == 1
     assert capsys.readouterr().err == "labext: [Errno 13] Permission denied: '/data'.\n"
+
+
+def test_output_with_characters_that_the_locale_lacks_is_escaped(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
+    monkeypatch.setattr("labext.cli.report_lines", lambda: ["peptide_build → normal_modes"])
+    assert cli.main(["doctor"]) == 0
+    sys.stdout.flush()
+    assert written.getvalue() == b"peptide_build \\u2192 normal_modes\n"
 
 
 @pytest.mark.parametrize(
