@@ -179,11 +179,17 @@ def _service_lines() -> Iterator[str]:
     from labext.sandbox import Sandbox
     from labext.sandbox.core.data_folder import DataFolder
 
-    server = DataFolder(server_dir())
-    for folder in [DataFolder(sandbox_dir()), *([server] if server.is_server() else [])]:
-        status = Sandbox(folder.path).status()
+    for kind, path in (("sandbox", sandbox_dir()), ("server", server_dir())):
+        try:
+            box = Sandbox(path)
+            if kind == "server" and not DataFolder(path).is_server():
+                continue
+            status = box.status()
+        except LabextError as error:
+            yield f"{kind} in {path}: {error.message}"
+            continue
         addresses = ", ".join(f"{name} {address}" for name, address in status.addresses.items())
-        yield f"{folder.kind} in {folder.path}: {status.state}{addresses and ': ' + addresses}"
+        yield f"{kind} in {path}: {status.state}{addresses and ': ' + addresses}"
 
 
 FIRST = "index.html"

@@ -19,6 +19,7 @@ from labext.errors import ConflictError, InputError, SetupError
 if TYPE_CHECKING:
     from labext.sandbox import Sandbox
     from labext.sandbox.core.administration import Administration, Record
+    from labext.sandbox.core.data_folder import Kind
 
 Result = tuple["Record | list[Record]", str] | tuple["Record | list[Record]", str, int]
 """The record of a command, its text, and the exit code if it is not 0."""
@@ -107,9 +108,13 @@ class VerbGroup(Group):
         def add(function: Function) -> Function:
             def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> int | None:
                 _check_encoding(arguments.values())
-                from labext.sandbox.core.data_folder import use_kind
+                from labext.sandbox.core.data_folder import DataFolder, use_commands
 
-                with use_kind("server" if program() == "labext server" else "sandbox"):
+                folder = DataFolder(data_dir or default_data_dir())
+                kind: Kind = "server" if program() == "labext server" else "sandbox"
+                folder.check_user()
+                folder.check_kind(kind)
+                with use_commands(kind, folder.path):
                     record, text, *code = self.call(function, data_dir, arguments)
                 print(json.dumps(record, indent=2) if as_json else text)
                 return next(iter(code), 0) or None

@@ -20,7 +20,6 @@ from labext.cli.groups import (
     option,
     people_argument,
     profile_option,
-    program,
     removed_with,
 )
 from labext.errors import InputError
@@ -52,10 +51,12 @@ _organization = option(
 @click.option("--owner", is_flag=True, help="Sees its organization's jobs and usage.")
 def add_account(admin: Admin, email: str, organization: str | None, owner: bool) -> Result:
     """Create an account; `keys add` creates a key for it."""
+    from labext.sandbox.core.data_folder import admin_command
+
     created = admin.add_account(email, organization, owner=owner)
     return created, (
         f"{email} is {'an owner' if owner else 'an account'} of {created['organization']}; it has "
-        f"no key yet: `{program()} jobs keys add {email}` creates one."
+        f"no key yet: {admin_command('jobs keys add', email, '--json')} creates one."
     )
 
 

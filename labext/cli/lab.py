@@ -23,7 +23,6 @@ from labext.cli.groups import (
     option,
     people_argument,
     profile_option,
-    program,
     removed_with,
     table,
 )
@@ -88,11 +87,15 @@ _app = click.argument("app")
 @option("--name", "NAME", "Name of the user (default: from the address).")
 def add_user(admin: Admin, email: str, name: str | None) -> Result:
     """Create a user; `keys add` creates a key for it."""
+    from labext.sandbox.core.data_folder import admin_command
+
     created = admin.add_user(email, name)
+    options = ["--user", created["email"], "--organization", "NAME"]
+    if admin.tenant != TENANTS[0]:
+        options += ["--tenant", admin.tenant]
     return created, (
         f"{created['email']} is a user of {admin.tenant}, without a key and without a grant: "
-        f"`{program()} lab grants add --user {created['email']} --organization NAME` lets it see "
-        "something."
+        f"{admin_command('lab grants add', *options)} lets it see something."
     )
 
 

@@ -58,9 +58,11 @@ def set_password(admin: Admin, stdin: bool) -> Result:
 
     Never type it on the command line. Requests with another password are rejected from then on.
     """
+    from labext.sandbox.core.data_folder import admin_command
+
     value = sys.stdin.readline().rstrip("\r\n") if stdin else _ask_password()
     changed = admin.set_password(value)
-    hint = "" if program() == "labext server" else f" `{program()} start --json` prints it."
+    hint = "" if program() == "labext server" else f" {admin_command('start', '--json')} prints it."
     return changed, f"The password is set.{hint}"
 
 
@@ -104,10 +106,12 @@ def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -
     The key comes from LABEXT_NB_MODEL_KEY or is read without echo; never type it on the command
     line. It is stored encrypted.
     """
+    from labext.sandbox.core.data_folder import admin_command
+
     created = admin.add_model(name, kind, base_url, _read_key(no_key))
     return created, (
-        f"{created['name']} of {created['base_url']} is added as {created['id']}; `{program()} "
-        f"nb models default SLOT {created['name']}` selects it."
+        f"{created['name']} of {created['base_url']} is added as {created['id']}; "
+        f"{admin_command('nb models default SLOT', created['name'])} selects it."
     )
 
 

@@ -519,7 +519,7 @@ def _serve_with_processes(
 
         processes = ServiceProcesses(options.processes, serve, host.is_current)
         processes.run(announce)
-        log.info("The sandbox stops.")
+        log.info("The services stop.")
         folder.connection.unlink(missing_ok=True)
 
 

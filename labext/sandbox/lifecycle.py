@@ -33,6 +33,7 @@ from labext.sandbox.core.data_folder import (
     EXIT_LOCKED,
     DataFolder,
     FileLock,
+    Kind,
     read_json,
 )
 from labext.sandbox.core.executors.worker_states import WorkersFile
@@ -106,11 +107,14 @@ class Sandbox:
         max_running_per_account, max_queued_per_account: limits of jobs of each account, kept in
             the database; 0 for no limit, None to leave them as they are.
 
+    Raises:
+        SetupError: the data folder belongs to another user.
+
     As a context manager, it is started at the beginning, and stopped at the end unless it was
     running before.
     """
 
-    kind = "sandbox"
+    kind: Kind = "sandbox"
     """The name of the program in messages."""
 
     _stop_seconds = STOP_SECONDS
@@ -136,6 +140,7 @@ class Sandbox:
         max_queued_per_account: int | None = None,
     ) -> None:
         self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
+        self._folder.check_user()
         storage = None if storage is None else storage.rstrip("/")
         self._storage = (storage, storage_endpoint, storage_cache)
         self._options = {
@@ -208,7 +213,7 @@ class Sandbox:
             StorageError: the disk is full, or the folder can't be written.
         """
         check_system()
-        self._check_kind()
+        self._folder.check_kind(self.kind)
         self._started_here = False
         until = time.monotonic() + self._start_seconds
         while not self._answers():
@@ -226,17 +231,6 @@ class Sandbox:
         if not self._started_here:
             self._check_options()
         return self.status()
-
-    def _check_kind(self) -> None:
-        """Raise SetupError if the folder belongs to a server, or to a sandbox if this is a server.
-
-        A sandbox has sample accounts, which a server must not have.
-        """
-        if self._folder.is_server():
-            raise SetupError(
-                f"The data in {self.data_dir} belong to a server.",
-                "Administer it with `labext server`, or choose another folder.",
-            )
 
     def stop(self) -> bool:
         """Stop the sandbox and wait for its end; return False if it was not running.
@@ -306,7 +300,7 @@ class Sandbox:
         """
         if not self.data_dir.exists():
             return False
-        self._check_kind()
+        self._folder.check_kind(self.kind)
         self._folder.check_is_sandbox()
         self.stop()
         if not self._lock.acquire(seconds=STOP_SECONDS):
@@ -352,7 +346,7 @@ class Sandbox:
         check_system()
         from labext.sandbox.core.restore import check_backup, restore
 
-        self._check_kind()
+        self._folder.check_kind(self.kind)
         folder, storage = self._requested_folder(), self._check_storage()
         check_backup(folder, Path(file), storage, self.kind)
         if replace:

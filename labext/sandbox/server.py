@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 from labext.actions import parameter
 from labext.config import server_dir
-from labext.errors import ConflictError, InputError, SetupError
+from labext.errors import ConflictError, InputError
 from labext.sandbox import host_process
-from labext.sandbox.core.data_folder import has_content
+from labext.sandbox.core.data_folder import Kind
 from labext.sandbox.core.server_settings import PORT_OFFSETS, ServerSettings
 from labext.sandbox.lifecycle import Sandbox, check_system
 from labext.sandbox.status import SandboxStatus, endpoint_problem
@@ -28,7 +28,7 @@ class Server(Sandbox):
     The data folder is by default that of the platform; `options` are as those of `Sandbox`.
     """
 
-    kind = "server"
+    kind: Kind = "server"
 
     _stop_seconds = 25.0
 
@@ -136,11 +136,7 @@ class Server(Sandbox):
         settings = self._settings or self.configure()
         settings.check()
         self._check_storage()
-        if former is None and (has_content(self._folder.state) or self._folder.database.exists()):
-            raise SetupError(
-                f"The data in {self.data_dir} belong to a sandbox, which has sample accounts.",
-                f"Choose a new folder with {parameter('data_dir', 'DIR')}.",
-            )
+        self._folder.check_kind(self.kind)
         if self._runs():
             if settings != former:
                 raise ConflictError(
@@ -152,6 +148,3 @@ class Server(Sandbox):
         self._folder.prepare()
         options = {name: self._options[name] for name in _START_OPTIONS}
         replace(settings, start_options=options).save(self._folder)
-
-    def _check_kind(self) -> None:
-        """Accept the folder, which `_prepare` has checked."""

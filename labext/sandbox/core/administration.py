@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from labext.sandbox.core.backup import check_started
-from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind
+from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_commands
 from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue
@@ -51,10 +51,11 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
     """Open a service of the sandbox in a folder.
 
     Raises:
-        SetupError: no sandbox was ever started there, or by another version of labext.
+        SetupError: no sandbox was ever started there, or by another user or version of labext.
         StorageError: the database is empty or damaged, or can't be read or written.
     """
     folder = DataFolder(data_dir)
+    folder.check_user()
     check_started(folder)
     with open_database(folder) as database:
         running = FileLock(folder.lock_file).is_held()
@@ -63,7 +64,7 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
         else:
             check_database(database, folder, [service])
             database.create(CoreBase.metadata, service.metadata)
-        with use_kind(folder.kind):
+        with use_commands(folder.kind, folder.path):
             queue, storage = Queue(), FileStorageSetup(folder, database)
             options, ports = Options(rate="off"), read_json(folder.ports)
             site = create_site(service, folder, database, queue, storage, options, ports)

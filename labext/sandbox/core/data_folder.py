@@ -7,6 +7,7 @@ import os
 import secrets
 import shlex
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -122,6 +123,49 @@ class DataFolder:
         """Return whether the folder belongs to a server, not to a person's sandbox."""
         return self.server.is_file()
 
+    def check_kind(self, kind: Kind) -> None:
+        """Check that the folder has no data of the other kind of services.
+
+        Raises:
+            SetupError: it has: the sample accounts of a sandbox must not be those of a server.
+        """
+        if self.is_server():
+            if kind == "sandbox":
+                raise SetupError(
+                    f"The data in {self.path} belong to a server.",
+                    "Administer it with `labext server`, or choose another folder.",
+                )
+        elif kind == "server" and (has_content(self.state) or self.database.exists()):
+            raise SetupError(
+                f"The data in {self.path} belong to a sandbox, which has sample accounts.",
+                "Administer it with `labext sandbox`, or choose another folder.",
+            )
+
+    def check_user(self) -> None:
+        """Check that the folder was created by the current user.
+
+        The files that another user writes, even root, could not be read by its owner.
+
+        Raises:
+            SetupError: it belongs to another user.
+        """
+        if sys.platform == "win32":
+            return
+        try:
+            user = (self.path / MARKER_FILE).stat().st_uid
+        except PermissionError:
+            owner = "another user"
+        except OSError:
+            return
+        else:
+            if user == os.geteuid():
+                return
+            owner = f"the user {_user_name(user)}"
+        raise SetupError(
+            f"The folder {self.path} belongs to {owner}.",
+            "Run the command as that user, or choose another folder.",
+        )
+
     def check_is_sandbox(self) -> None:
         """Raise SetupError unless the folder belongs to a sandbox."""
         if not self.is_ours():
@@ -144,7 +188,7 @@ class DataFolder:
                 if any(self.path.iterdir()) and not self.is_ours():
                     raise SetupError(
                         f"The folder {self.path} contains other files.",
-                        "Choose an empty or a new folder for the sandbox.",
+                        f"Choose an empty or a new folder for the {self.kind}.",
                     )
                 (self.path / MARKER_FILE).touch(mode=0o600)
             self.path.chmod(0o700)
@@ -152,8 +196,8 @@ class DataFolder:
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise StorageError(
-                f"The sandbox's folder {self.path} can't be written: {error.strerror}.",
-                "Choose another folder for the sandbox, or make room.",
+                f"The folder {self.path} can't be written: {error.strerror}.",
+                f"Choose another folder for the {self.kind}, or make room.",
             ) from error
 
     def service(self, name: str) -> Path:
@@ -165,12 +209,12 @@ class DataFolder:
     @property
     def kind(self) -> Kind:
         """Whose folder it is; of a new one, what the current command is for."""
-        return "server" if self.is_server() else _kind.get() or "sandbox"
+        return "server" if self.is_server() else _commands.get()[0] or "sandbox"
 
     @property
     def is_default(self) -> bool:
         """Whether commands without `--data-dir` are for this folder."""
-        return (is_default_server if self.kind == "server" else is_default_sandbox)(self.path)
+        return _is_default(self.kind, self.path)
 
     def command(self, words: str, *options: str) -> str:
         """Return the shell command for this folder, such as `labext sandbox stop`."""
@@ -264,7 +308,7 @@ class FileLock:
                 return False
             raise StorageError(
                 f"The file {self.path} can't be locked: {error.strerror}.",
-                "Choose a folder of your own on a local disk for the sandbox.",
+                "Choose a folder of your own on a local disk.",
             ) from error
         self._descriptor = descriptor
         if sign:
@@ -347,16 +391,21 @@ KIND_VARIABLE = "LABEXT_SERVICES"
 FOLDER_VARIABLE = "LABEXT_SERVICES_DIR"
 """The folder of a sandbox in its processes, if commands need `--data-dir` for it."""
 
-_kind: ContextVar[Kind | None] = ContextVar("kind", default=None)
+_commands: ContextVar[tuple[Kind | None, Path | None]] = ContextVar(
+    "commands", default=(None, None)
+)
+"""The kind and the folder of the commands in messages; the folder if they need `--data-dir`."""
 
 
-def admin_command(words: str) -> str:
+def admin_command(words: str, *options: str) -> str:
     """Return a command in backticks: `labext sandbox WORDS`, or `labext server WORDS`.
 
-    It names a sandbox's folder where that is not the default, but not a server's to its users.
+    It names the folder where that is not the default, but not a server's to its users.
     """
-    kind = _kind.get() or os.environ.get(KIND_VARIABLE, "sandbox")
-    return f"`{_command(kind, words, folder=os.environ.get(FOLDER_VARIABLE, ''))}`"
+    kind, folder = _commands.get()
+    where = folder or "" if kind else os.environ.get(FOLDER_VARIABLE, "")
+    kind_name = kind or os.environ.get(KIND_VARIABLE, "sandbox")
+    return f"`{_command(kind_name, words, *options, folder=where)}`"
 
 
 def _command(kind: str, words: str, *options: str, folder: Path | str = "") -> str:
@@ -364,11 +413,24 @@ def _command(kind: str, words: str, *options: str, folder: Path | str = "") -> s
     return " ".join(["labext", kind, words, *map(shlex.quote, [*options, *where])])
 
 
+def _is_default(kind: Kind, path: Path) -> bool:
+    return (is_default_server if kind == "server" else is_default_sandbox)(path)
+
+
+def _user_name(user: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
+
+
 @contextmanager
-def use_kind(kind: Kind) -> Iterator[None]:
-    """Name the commands of a sandbox or a server within the context."""
-    token = _kind.set(kind)
+def use_commands(kind: Kind, path: Path) -> Iterator[None]:
+    """Name the commands of the sandbox or server in a folder within the context."""
+    token = _commands.set((kind, None if _is_default(kind, path) else path))
     try:
         yield
     finally:
-        _kind.reset(token)
+        _commands.reset(token)

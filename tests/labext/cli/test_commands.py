@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -109,6 +111,44 @@ def test_output_with_characters_that_the_locale_lacks_is_escaped(monkeypatch):
     assert cli.main(["doctor"]) == 0
     sys.stdout.flush()
     assert written.getvalue() == b"peptide_build \\u2192 normal_modes\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="There is no sandbox on Windows.")
+@pytest.mark.parametrize(
+    "words",
+    ["status", "stop", "start --detach", "backup FILE", "jobs accounts list", "nb status"],
+)
+def test_folder_of_another_user_is_refused(words, monkeypatch, tmp_path, capsys):
+    # Files that root writes could not be read by the server's user at its next start.
+    DataFolder(tmp_path / "data").prepare()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert cli.main(["server", *words.split(), "--data-dir", str(tmp_path / "data")]) == 1
+    printed = capsys.readouterr()
+    user = getpass.getuser()
+    assert f"The folder {tmp_path / 'data'} belongs to the user {user}." in printed.err
+    assert not {path.name for path in (tmp_path / "data").iterdir()} & {"host.lock", "backup.lock"}
+
+
+def test_doctor_goes_on_after_a_folder_of_another_user(monkeypatch, tmp_path, capsys):
+    for service in ("SANDBOX", "SERVER"):
+        monkeypatch.setenv(f"LABEXT_{service}_DIR", str(tmp_path / service))
+    DataFolder(tmp_path / "SANDBOX").prepare()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert cli.main(["doctor"]) == 0
+    assert f"sandbox in {tmp_path / 'SANDBOX'}: The folder" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", ["status", "stop", "backup FILE", "jobs accounts list"])
+def test_folder_of_the_other_kind_is_refused(words, tmp_path, capsys):
+    for kind, file, other in (
+        ("server", "server.json", "sandbox"),
+        ("sandbox", "host.json", "server"),
+    ):
+        folder = DataFolder(tmp_path / kind)
+        folder.prepare()
+        (folder.path / file).write_text('{"host": "localhost"}')
+        assert cli.main([other, *words.split(), "--data-dir", str(folder.path)]) == 1
+        assert f"belong to a {kind}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

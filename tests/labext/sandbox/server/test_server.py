@@ -154,11 +154,12 @@ def test_messages_name_the_commands_of_the_server(server, admin, capsys):
         printed = capsys.readouterr()
         return printed.out + printed.err
 
-    assert "`labext server jobs keys add named@lab.example.org`" in text(
-        "jobs", "accounts", "add", "named@lab.example.org"
-    )
+    where = f"--data-dir {server.data_dir}"
+    added = text("jobs", "accounts", "add", "named@lab.example.org")
+    key = re.search(f"`labext server (jobs keys add .*) {where}`", added)
+    assert '"key": ' in text(*key[1].split())
     added = text("lab", "users", "add", "n@lab.example.org")
-    grant = re.search("`labext server (lab grants add .*) NAME`", added)
+    grant = re.search(f"`labext server (lab grants add .*) NAME {where}`", added)
     assert "may see the organization Laboratory" in text(*grant[1].split(), "Laboratory")
     assert "labext server nb models list" in text("nb", "models", "key", "extractive", "--no-key")
     client = NotebookClient(f"{origin(server, 'nb')}/api", nb_password(server), verify=ca(server))
