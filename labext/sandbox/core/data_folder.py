@@ -142,9 +142,9 @@ class DataFolder:
             )
 
     def check_user(self) -> None:
-        """Check that the folder was created by the current user.
+        """Check that the folder does not belong to another user.
 
-        The files that another user writes, even root, could not be read by its owner.
+        The owner could not read the files that root writes into it.
 
         Raises:
             SetupError: it belongs to another user.
@@ -158,7 +158,8 @@ class DataFolder:
         except OSError:
             return
         else:
-            if user == os.geteuid():
+            # Some network file systems report another owner than the user who may write.
+            if user == 0 or os.geteuid() != 0:
                 return
             owner = f"the user {_user_name(user)}"
         raise SetupError(

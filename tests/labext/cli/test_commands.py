@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import io
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ import pytest
 from labext import cli
 from labext.cli.groups import table
 from labext.sandbox import Sandbox
-from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.data_folder import MARKER_FILE, DataFolder
 from labext.sandbox.server import Server
 from labext.sandbox.status import SandboxStatus
 
@@ -113,6 +113,15 @@ def test_output_with_characters_that_the_locale_lacks_is_escaped(monkeypatch):
     assert written.getvalue() == b"peptide_build \\u2192 normal_modes\n"
 
 
+def folder_of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Create a data folder whose commands root then runs; return the name of its user."""
+    DataFolder(path).prepare()
+    if os.getuid() == 0:
+        os.chown(path / MARKER_FILE, 1, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return (path / MARKER_FILE).owner()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="There is no sandbox on Windows.")
 @pytest.mark.parametrize(
     "words",
@@ -120,11 +129,9 @@ def test_output_with_characters_that_the_locale_lacks_is_escaped(monkeypatch):
 )
 def test_folder_of_another_user_is_refused(words, monkeypatch, tmp_path, capsys):
     # Files that root writes could not be read by the server's user at its next start.
-    DataFolder(tmp_path / "data").prepare()
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    user = folder_of_another_user(tmp_path / "data", monkeypatch)
     assert cli.main(["server", *words.split(), "--data-dir", str(tmp_path / "data")]) == 1
     printed = capsys.readouterr()
-    user = getpass.getuser()
     assert f"The folder {tmp_path / 'data'} belongs to the user {user}." in printed.err
     assert not {path.name for path in (tmp_path / "data").iterdir()} & {"host.lock", "backup.lock"}
 
@@ -132,8 +139,7 @@ def test_folder_of_another_user_is_refused(words, monkeypatch, tmp_path, capsys)
 def test_doctor_goes_on_after_a_folder_of_another_user(monkeypatch, tmp_path, capsys):
     for service in ("SANDBOX", "SERVER"):
         monkeypatch.setenv(f"LABEXT_{service}_DIR", str(tmp_path / service))
-    DataFolder(tmp_path / "SANDBOX").prepare()
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    folder_of_another_user(tmp_path / "SANDBOX", monkeypatch)
     assert cli.main(["doctor"]) == 0
     assert f"sandbox in {tmp_path / 'SANDBOX'}: The folder" in capsys.readouterr().out
 
