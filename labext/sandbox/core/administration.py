@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from labext.sandbox.core.backup import check_started
-from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_commands
+from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json
 from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue
@@ -64,10 +64,9 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
         else:
             check_database(database, folder, [service])
             database.create(CoreBase.metadata, service.metadata)
-        with use_commands(folder.kind, folder.path):
-            queue, storage = Queue(), FileStorageSetup(folder, database)
-            options, ports = Options(rate="off"), read_json(folder.ports)
-            site = create_site(service, folder, database, queue, storage, options, ports)
-            for kind in service.kinds(site):
-                queue.add(kind)
-            yield administration(site, running)
+        queue, storage = Queue(), FileStorageSetup(folder, database)
+        options, ports = Options(rate="off"), read_json(folder.ports)
+        site = create_site(service, folder, database, queue, storage, options, ports)
+        for kind in service.kinds(site):
+            queue.add(kind)
+        yield administration(site, running)
