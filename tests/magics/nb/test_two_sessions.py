@@ -54,11 +54,19 @@ def test_each_record_is_created_once(nb_box: Sandbox, tmp_path: Path) -> None:
         subprocess.Popen(
             [sys.executable, "-c", SESSION, name, *cells],
             cwd=tmp_path,
-            env=os.environ | {"LABEXT_SANDBOX_DIR": str(nb_box.data_dir)},
+            env={
+                **os.environ,
+                "IPYTHONDIR": str(tmp_path / f"ipython-{name}"),
+                "LABEXT_SANDBOX_DIR": str(nb_box.data_dir),
+            },
         )
         for name in "ab"
     ]
-    assert [session.wait(120) for session in sessions] == [0, 0]
+    try:
+        assert [session.wait(120) for session in sessions] == [0, 0]
+    finally:
+        for session in sessions:
+            session.kill()
 
     with NotebookClient(nb_box.nb.base_url, nb_box.nb.password) as nb:
         created: Counter[str] = Counter()
