@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from notebook_page import SIZE, Lab, NotebookPage
-from own_server import Server, jupyter_server
+from own_server import Server, jupyter_server, warm_kernels
 from script import WATCH, Script
 
 from labext.sandbox import Sandbox
@@ -69,7 +69,9 @@ def until_last_browser_test(pytestconfig: pytest.Config) -> ExitStack:
 def server(
     chromium: str, until_last_browser_test: ExitStack, tmp_path_factory: pytest.TempPathFactory
 ) -> Server:
-    return until_last_browser_test.enter_context(jupyter_server(tmp_path_factory.mktemp("jupyter")))
+    home = tmp_path_factory.mktemp("jupyter")
+    until_last_browser_test.enter_context(warm_kernels(home))
+    return until_last_browser_test.enter_context(jupyter_server(home))
 
 
 @pytest.fixture(scope="session")

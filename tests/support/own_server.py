@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import labext_test_kernel
 from waiting import wait_until
 
 PATIENCE = 90.0  # seconds; long, since only slow machines need them
@@ -80,6 +81,26 @@ class Server:
 
 
 @contextmanager
+def warm_kernels(home: Path) -> Iterator[None]:
+    """Have a server in `home` fork its kernels from a process that has imported their modules."""
+    path = home / "kernels.socket"
+    labext_test_kernel.write_kernelspec(home / "jupyter" / "kernels" / "python3", path)
+    code = f"import labext_test_kernel; labext_test_kernel.fork_kernels({str(path)!r})"
+    with (home / "kernels.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=environment(home),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
 def jupyter_server(home: Path) -> Iterator[Server]:
     """Run JupyterLab, which serves Notebook 7 too, in `home`."""
     folder, log = home / "notebooks", home / "jupyter.log"
@@ -88,6 +109,9 @@ def jupyter_server(home: Path) -> Iterator[Server]:
         path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(settings))
+    configuration = home / "config" / "labconfig" / "page_config.json"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_text(json.dumps({"buildCheck": False}))  # it runs Node.js for each page
     port = free_port()
     command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.port={port}"]
     with log.open("wb") as output:
@@ -119,6 +143,7 @@ def environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PYTHONPATH": os.pathsep.join(map(str, PACKAGES)),
         "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_PATH": str(home / "jupyter"),
         "JUPYTER_PLATFORM_DIRS": "1",
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
