@@ -281,7 +281,7 @@ def test_command_invalidates_cached_names(
 def test_unload_ends_the_threads(shell: InteractiveShell, complete: Complete, jobs: Jobs) -> None:
     complete("%jobs watch h|")
     shell.run_line_magic("unload_ext", "labext")
-    assert not [t for t in threading.enumerate() if t.name.startswith("labext")]
+    assert not [t for t in threading.enumerate() if t.name.startswith("labext-names")]
     with provisionalcompleter():
         assert not [c for c in shell.Completer.completions("%jobs su", 8) if c.text == "submit"]
     shell.run_line_magic("load_ext", "labext")
