@@ -174,7 +174,11 @@ def _proxy_failure(failure: Exception, url: str, service: str) -> ConnectionFail
     elif isinstance(failure, kinds.InvalidSchema) and "SOCKS" in str(failure):
         reason = "can't be used: SOCKS proxies need the package PySocks"
         error = SetupError(f"The proxy for the {service} {reason}.", CHECK_PROXY)
-    elif isinstance(failure, kinds.InvalidURL) and _is_valid(url) and proxies_for(url):
+    elif (
+        _find_cause(failure, kinds.InvalidURL, http.client.InvalidURL)
+        and _is_valid(url)
+        and proxies_for(url)
+    ):
         error = SetupError(f"The address of the proxy for the {service} is invalid.", CHECK_PROXY)
     else:
         return None
