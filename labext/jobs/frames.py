@@ -183,9 +183,10 @@ def _format_field(key: str, value: Any) -> str:
 SUFFIX = ".input"
 """Suffix of an input column named like a column of jobs, such as those of an earlier batch."""
 
-_RESERVED = {column.name for column in job_columns()}
-_RESERVED |= {"Name", "Part", "Reason", "Structures", "Folder", "RunTime"}
-_RESERVED_PREFIXES = ("score.", "setting.")
+_JOB_COLUMNS = {column.name for column in job_columns()}
+_JOB_COLUMNS |= {"Name", "Part", "Reason", "Structures", "Folder", "RunTime"}
+_JOB_PREFIXES = ("score.", "setting.")
+"""Names and prefixes of the columns that frames of jobs can have."""
 
 _NAME_COLUMNS = 2  # frames of a batch's jobs begin with Name and JobName
 
@@ -283,7 +284,7 @@ def concat_input_rows(
     the names of the jobs.
     """
     input_columns = list(map(str, rows.columns))
-    taken = _RESERVED | set(jobs.columns)
+    taken = _JOB_COLUMNS | set(jobs.columns)
     renamed = [_input_label(name, taken) for name in input_columns]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
     joined = pd.concat([jobs.reset_index(drop=True), right], axis=1)
@@ -298,7 +299,7 @@ def _input_label(name: str, taken: Container[str]) -> str:
     base = name
     while base.endswith(SUFFIX):  # the input of an earlier batch
         base = base.removesuffix(SUFFIX)
-    is_taken = base in taken or base.startswith(_RESERVED_PREFIXES)
+    is_taken = base in taken or base.startswith(_JOB_PREFIXES)
     return f"{name}{SUFFIX}" if is_taken else name
 
 

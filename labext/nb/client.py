@@ -184,8 +184,8 @@ class NotebookClient(SearchResource, ServiceClient):
     ) -> Export:
         """Write a notebook's notes, chats, insights and transcripts with numbered citations.
 
-        The cited sources are listed at the end. Open Notebook does not report the
-        notebook of episodes; all are included.
+        The cited sources are listed at the end. Open Notebook does not report the notebooks of
+        episodes, so all episodes are included.
 
         Args:
             path: the file; its suffix is the format if none is given.

@@ -69,6 +69,7 @@ _STYLE = (
 )
 
 _BLOCK = re.compile(r"<(h[1-6]|p|li|th|td)\b")
+"""An element whose text has a direction of its own, such as right to left."""
 
 
 class Readable(Protocol):
@@ -484,7 +485,7 @@ def _to_html(document: _Document, cited: Sequence[Reference]) -> str:
             for number, reference in enumerate(cited, 1)
         ]
         body += f"<h2>References</h2>\n{''.join(items)}"
-    body = _BLOCK.sub(r'<\1 dir="auto"', _NUMBERS.sub(_html_citation, body))  # for Arabic
+    body = _BLOCK.sub(r'<\1 dir="auto"', _NUMBERS.sub(_html_citation, body))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{html.escape(_clean(document.title))}</title>\n</head>\n"

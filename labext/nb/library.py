@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import re
@@ -173,8 +174,8 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
     text = _DEGREE.sub("°", path.read_text(encoding="utf-8-sig"))
     library = parse_string(_NOT_ESCAPED.sub(r"\\\g<0>", text))
-    for field in (field for entry in library.entries for field in entry.fields):
-        if field.key.lower() == "file":  # not LaTeX; a list is not decoded
+    for field in itertools.chain.from_iterable(entry.fields for entry in library.entries):
+        if field.key.lower() == "file":  # names are not LaTeX, and a list is not decoded
             field.value = re.split(r"(?<!\\);", str(field.value))
         elif field.key.lower() == "url":
             field.value = re.sub(r"\\?~(?:\{\})?", r"\\textasciitilde{}", str(field.value))

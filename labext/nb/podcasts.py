@@ -99,15 +99,15 @@ class Podcasts(Resource):
         return views.episode_frame(self.iter())
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
-        """Yield the records of episodes about a notebook, or all, without transcripts.
+        """Yield the records of the episodes about a notebook, or of all, without transcripts.
 
-        Those of Open Notebook, which does not report their notebook, are about any.
+        Open Notebook does not report the notebooks of episodes, so all are yielded.
         """
         within = self._notebook(notebook)
-        for record in self._run(self._backend.episodes()):
-            of_any = within is None or not self._backend.REPORTS_EPISODE_NOTEBOOKS
-            if of_any or record["notebook_id"] == within:
-                yield record
+        episodes = self._run(self._backend.episodes())
+        if within is not None and self._backend.REPORTS_EPISODE_NOTEBOOKS:
+            episodes = [episode for episode in episodes if episode["notebook_id"] == within]
+        yield from episodes
 
     def names(self) -> Sequence[str]:
         """Return the names of all episodes, each once."""

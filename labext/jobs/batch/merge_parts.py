@@ -70,10 +70,10 @@ class PartFinder:
         Raises:
             NotFoundError: no batch of this name has parts; the error suggests a similar name.
         """
-        parts = self.list_parts(name, email)
-        if not parts.parts:
-            raise records.unknown_name_error(name, messages.did_you_mean(name, parts.names))
-        names = identity.part_names(name, max(parts.parts))
+        listed = self.list_parts(name, email)
+        if not listed.parts:
+            raise records.unknown_name_error(name, messages.did_you_mean(name, listed.names))
+        names = identity.part_names(name, max(listed.parts))
         self._known[name, email] = names
         return names
 

@@ -404,9 +404,11 @@ def admin_command(words: str, *options: str) -> str:
     It names the folder where that is not the default, but not a server's to its users.
     """
     kind, folder = _commands.get()
-    where = folder or "" if kind else os.environ.get(FOLDER_VARIABLE, "")
-    kind_name = kind or os.environ.get(KIND_VARIABLE, "sandbox")
-    return f"`{_command(kind_name, words, *options, folder=where)}`"
+    if kind is not None:
+        return f"`{_command(kind, words, *options, folder=folder or '')}`"
+    kind_name = os.environ.get(KIND_VARIABLE, "sandbox")
+    place = os.environ.get(FOLDER_VARIABLE, "")
+    return f"`{_command(kind_name, words, *options, folder=place)}`"
 
 
 def _command(kind: str, words: str, *options: str, folder: Path | str = "") -> str:

@@ -26,34 +26,6 @@ if TYPE_CHECKING:
     from labext_widgets.answers import GeneratedText, GeneratedTexts
 
 
-class AiNotes:
-    """Notes for the output of a model, identified by title.
-
-    Raises:
-        ConflictError: a note written by a human or several notes have a title.
-    """
-
-    def __init__(self, call: Call, target: NotebookInUse, titles: Sequence[str]) -> None:
-        self._notes = call.nb.notes
-        self._target = target
-        self._titles = list(titles)
-        notes = list(self._notes.iter(target.id))
-        self._existing = [_existing_ai_note(notes, title, target) for title in titles]
-
-    def write(self, index: int, text: str) -> None:
-        """Create or replace the note with the title at `index`; an identical note is kept."""
-        title, existing, notebook = self._titles[index], self._existing[index], self._target.name
-        label = f"the note {messages.quote_value(title)}"
-        if existing is None:
-            self._notes.create(text, title=title, note_type="ai", notebook=self._target.id)
-            output.print_message(f"Added {label} to {notebook}.")
-        elif (existing["content"] or "").strip() == text.strip():
-            output.print_message(f"{notebook} already has {label}; it was kept.")
-        else:
-            self._notes.update(existing["id"], content=text)
-            output.print_message(f"Replaced the text of {label} in {notebook}.")
-
-
 def _existing_ai_note(notes: Sequence[Record], title: str, target: NotebookInUse) -> Record | None:
     """Return the note with a title, or None; raise ConflictError if it is not a single AI note."""
     matches = [note for note in notes if note["title"] == title]
@@ -64,6 +36,22 @@ def _existing_ai_note(notes: Sequence[Record], title: str, target: NotebookInUse
             "Use another title.",
         )
     return matches[0] if matches else None
+
+
+def _save_note(call: Call, target: NotebookInUse, title: str, text: str) -> None:
+    """Create or replace the AI note with a title; an identical note is kept."""
+    label = f"the note {messages.quote_value(title)}"
+    with scope.creation_lock(call, "note", target.id, title):
+        existing = _existing_ai_note(list(call.nb.notes.iter(target.id)), title, target)
+        if existing is None:
+            call.nb.notes.create(text, title=title, note_type="ai", notebook=target.id)
+            message = f"Added {label} to {target.name}."
+        elif (existing["content"] or "").strip() == text.strip():
+            message = f"{target.name} already has {label}; it was kept."
+        else:
+            call.nb.notes.update(existing["id"], content=text)
+            message = f"Replaced the text of {label} in {target.name}."
+    output.print_message(message)
 
 
 def transform(
@@ -87,11 +75,14 @@ def transform(
     texts = _texts(call, text, sources, notes, notebook)
     record = call.nb.transformations.get(transformation)
     requested_model = scope.resolve_model(call, model)
-    ai_notes = None
+    target = None
+    titles: list[str] = []
     if save is not None:
         target = scope.notebook_of(call, notebook)
         titles = [save] if len(texts) == 1 else [f"{save}: {subject}" for subject, _ in texts]
-        ai_notes = AiNotes(call, target, titles)
+        saved = list(call.nb.notes.iter(target.id))
+        for title in titles:
+            _existing_ai_note(saved, title, target)
     results = GeneratedTexts()
     model_names = {item["id"]: item["name"] for item in call.nb.models.iter()}
     name = str(record["title"] or record["name"])
@@ -111,8 +102,8 @@ def transform(
         used_model = model_names.get(model_id, model_id)
         results.append(GeneratedText(response["output"], title, used_model, usage))
         draft.finish(results[-1])
-        if ai_notes is not None:
-            ai_notes.write(n, results[-1].text)
+        if target is not None:
+            _save_note(call, target, titles[n], results[-1].text)
     return results[0] if len(results) == 1 else results
 
 

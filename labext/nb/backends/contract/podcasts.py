@@ -176,7 +176,7 @@ class PodcastRequests(RecordParser):
     """The seven operations on podcasts."""
 
     REPORTS_EPISODE_NOTEBOOKS = True
-    """False if the notebooks of all episodes are unknown; else only those of deleted notebooks."""
+    """Whether the service reports the notebooks of episodes, except of deleted notebooks."""
 
     def generate(
         self,
