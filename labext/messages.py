@@ -60,8 +60,8 @@ def pluralize(number: int, noun: str) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its article: `a key`, `an ID token`."""
-    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
+    """Return a noun with its article: `a key`, `an ID token`, `an ndarray`."""
+    return f"an {noun}" if noun == "ndarray" or noun[:1].lower() in "aeiou" else f"a {noun}"
 
 
 def capitalize_first(text: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -201,6 +203,7 @@ def _nested_text(value: Any) -> str:
 _MAX_FIELD_LENGTH = 400  # characters of a field when a single row is displayed
 _MIN_WIDTH = 16  # characters; shorter texts are not readable
 _COLUMN_GAP = 2  # spaces between two columns of text
+_MAX_PARAGRAPHS = 5  # texts of a column below a table
 _MAX_SHARE = 3  # a text column takes at most 1/3 of a terminal line
 
 _SEQUENCE = re.compile(r"[ACGTUNRYSWKMBDHV.*-]+|[acgtunryswkmbdhv.*-]+|[A-Z*.-]+|[().\[\]{}<>-]+")
@@ -221,7 +224,7 @@ class RowView(View):
         empty: the message for a DataFrame without rows.
         first: the leading columns.
         last: the trailing columns.
-        whole: the columns whose texts are never truncated.
+        whole: the columns whose texts are shown in full; in plain text below the table.
         formats: formatting functions per column; the default is `cell_text`.
         with_empty_columns: True to display columns without values too.
     """
@@ -283,6 +286,7 @@ class RowView(View):
         labels = (str(frame.index[row]) for row in _visible_rows(len(frame)))
         remaining = width - max(map(len, labels))
         fitting, omitted = list[_DisplayColumn](), list[str]()
+        paragraphs = list[str]()
         for full_column in self._display_columns(frame):
             column = full_column.truncated(width // _MAX_SHARE)
             required = _column_width(column, frame.index)
@@ -296,9 +300,13 @@ class RowView(View):
                 fitting.append(column)
             else:
                 omitted.append(column.label)
+                column = column.truncated(0)
+            if full_column.label in self.whole:
+                paragraphs += _truncated_texts(full_column, column, frame.index)
         note = f"; not shown: {messages.join_words(omitted)}" if omitted else ""
-        summary = textwrap.fill(f"[{_frame_summary(frame, 'x')}{note}]", width)
-        return f"{_frame_as_text(_joined_columns(fitting, frame.index))}\n\n{summary}"
+        paragraphs.append(f"[{_frame_summary(frame, 'x')}{note}]")
+        table = _frame_as_text(_joined_columns(fitting, frame.index))
+        return "\n\n".join([table, *(textwrap.fill(text, width) for text in paragraphs)])
 
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
         """Return the labels and values of the non-empty fields of a single row."""
@@ -408,6 +416,19 @@ def _visible_rows(count: int) -> Iterable[int]:
     """Return the positions of the rows that pandas may display in a long frame."""
     limit = pd.get_option("display.max_rows") or count
     return range(count) if count <= limit else [*range(limit), *range(count - limit, count)]
+
+
+def _truncated_texts(
+    column: _DisplayColumn, shown: _DisplayColumn, index: pd.Index[Any]
+) -> Iterator[str]:
+    """Yield the first texts that a table does not show in full, each with the rows that have it."""
+    rows = defaultdict[str, list[str]](list)
+    for label, text, shown_text in zip(index, column.cells, shown.cells, strict=True):
+        if text != shown_text:
+            rows[text].append(str(label))
+    for text, labels in itertools.islice(rows.items(), _MAX_PARAGRAPHS):
+        noun = "row" if len(labels) == 1 else "rows"
+        yield f"{column.label} of {noun} {messages.join_words(labels)}: {text}"
 
 
 def _joined_columns(columns: Sequence[_DisplayColumn], index: pd.Index[Any]) -> pd.DataFrame:

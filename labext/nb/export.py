@@ -44,6 +44,12 @@ PARTS: tuple[Part, ...] = get_args(Part)
 _LEVEL = 4
 """Level of the highest headings within a text."""
 
+_TITLE_PAGE = 1000
+"""Characters at the beginning of a document among which its title is looked for."""
+
+_MIN_TITLE = 16
+"""Letters and digits of the shortest title by which a document is recognized."""
+
 _OTHER_BIBLIOGRAPHIES = frozenset({".ris", ".json", ".enw", ".xml", ".nbib"})
 """Suffixes of bibliographies in other formats than BibTeX."""
 
@@ -309,10 +315,28 @@ class _Collector:
         insight = self._insights.get(identifier)
         source = identifier if insight is None else str(insight["source_id"])
         if source in self._sources:
-            return source_reference(self._sources[source], self._text(source))
+            text = self._text(source)
+            reference = source_reference(self._sources[source], text)
+            return reference if reference.authors else self._library_entry(text) or reference
         if not title:
             return None
         return Reference(identifier, one_line(title), is_note=identifier.startswith("note:"))
+
+    def _library_entry(self, text: str) -> Reference | None:
+        """Return the reference to the entry of a library whose title a document begins with."""
+        head = _comparable(text[:_TITLE_PAGE])
+        titles = {
+            _comparable(str(record.get("title") or "")): source
+            for source, record in self._sources.items()
+            if not record.get("file_name") and not record.get("url")
+        }
+        for title in sorted(titles, key=len, reverse=True):
+            if len(title) >= _MIN_TITLE and title in head:
+                source = titles[title]
+                reference = source_reference(self._sources[source], self._text(source))
+                if reference.authors:
+                    return reference
+        return None
 
     def _text(self, source: str) -> str:
         try:

@@ -37,6 +37,8 @@ QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"
 _STALL_SECONDS, _EPISODE_STALL_SECONDS = 60.0, 900.0
 """Seconds without progress after which a hint is shown."""
 
+_VECTOR_STAGE = "computing vectors"
+
 _INTERRUPT_NOTE = "Interrupting stops only the watch"
 
 
@@ -248,7 +250,7 @@ class SourceWatch:
         awaiting = self._executor.run(self._backend.sources_awaiting_vectors())
         pending = {str(record["id"]) for record in awaiting}
         return [
-            replace(row, status="running", stage="computing vectors")
+            replace(row, status="running", stage=_VECTOR_STAGE)
             if row.id in pending and row.outcome is Outcome.COMPLETE
             else row
             for row in rows
@@ -262,11 +264,16 @@ class SourceWatch:
                 record = self._executor.run(self._backend.source(source))
                 return _source_row({**record, "id": source})
             status = self._executor.run(self._backend.source_status(source))
+            row = _source_row({"id": source, "title": previous.title, **status})
+            if row.outcome is None or previous.stage == _VECTOR_STAGE:
+                return row
+            # Processing may have replaced the name of the file by the title of the document.
+            record = self._executor.run(self._backend.source(source))
+            return replace(row, title=str(record.get("title") or row.title))
         except NotFoundError:
             if previous is None:
                 raise
             return replace(previous, status=DELETED_STATUS, stage="", reason="It was deleted.")
-        return _source_row({"id": source, "title": previous.title, **status})
 
 
 def watch_sources(

@@ -61,6 +61,7 @@ def test_quoted_value_is_shortened() -> None:
 def test_article_and_capitalization() -> None:
     assert messages.with_article("key") == "a key"
     assert messages.with_article("ID token") == "an ID token"
+    assert messages.with_article("ndarray") == "an ndarray"
     assert messages.capitalize_first("ID token of an app") == "ID token of an app"
     assert messages.capitalize_first("unknown") == "Unknown"
     assert messages.capitalize_first("") == ""

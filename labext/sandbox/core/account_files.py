@@ -16,7 +16,7 @@ from labext.text_files import decode_text
 
 
 def read_people(file: Path) -> list[tuple[str, str | None]]:
-    """Return the e-mail addresses in the column `email`, and the names in the column `name`.
+    """Return the columns `email`, in lower case, and `name`.
 
     Raises:
         InputError: the file can't be read, lacks the column `email` or has no rows.
@@ -35,7 +35,8 @@ def read_people(file: Path) -> list[tuple[str, str | None]]:
             f"{file} has no column email.", "Begin it with the line `email,name`, or `email`."
         )
     people = [
-        ((row["email"] or "").strip(), (row.get("name") or "").strip() or None) for row in rows
+        ((row["email"] or "").strip().lower(), (row.get("name") or "").strip() or None)
+        for row in rows
     ]
     if not people:
         raise InputError(f"{file} has no rows.", "Add a line for each person.")

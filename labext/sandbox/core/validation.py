@@ -69,7 +69,7 @@ def next_free_name(requested: str | None, stem: str, existing: Iterable[str]) ->
 
 
 def validate_email(email: str) -> str:
-    """Check an e-mail address, which identifies an account.
+    """Return an e-mail address, which identifies an account, in lower case.
 
     Raises:
         InputError: it is not an e-mail address.
@@ -81,7 +81,7 @@ def validate_email(email: str) -> str:
             f"{messages.quote_value(email)} is not an e-mail address.",
             f"Give one such as student2@course.example, of at most {MAX_NAME_LENGTH} characters.",
         )
-    return email
+    return email.lower()
 
 
 YEAR_SECONDS = 366 * 24 * 3600

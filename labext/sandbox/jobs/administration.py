@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session
 
 from labext import messages
@@ -134,8 +134,8 @@ class JobsAdministration(Administration):
         """
         organization = organization or initial_organization(self.site)
         with self.database.write() as session:
-            _add_account(session, email, organization, owner=owner)
-        return {"email": email, "organization": organization, "owner": owner}
+            account = _add_account(session, email, organization, owner=owner)
+            return {"email": account.email, "organization": organization, "owner": owner}
 
     def import_accounts(
         self, file: Path, organization: str | None = None, key_file: Path | None = None
@@ -433,10 +433,15 @@ def find_organization(session: Session, name: str) -> Organization:
 
 def find_account(session: Session, email: str) -> Account:
     """Return the account with this email address, or raise NotFoundError."""
-    account = session.scalars(select(Account).where(Account.email == email)).one_or_none()
+    account: Account | None = session.scalars(_account_query(email)).first()
     if account is None:
         raise not_found_error("account", email, session.scalars(select(Account.email)))
     return account
+
+
+def _account_query(email: str) -> Select[Any]:
+    """Return the query for an account; addresses match in any case."""
+    return select(Account).where(func.lower(Account.email) == email.lower())
 
 
 def list_gates() -> dict[str, list[str]]:
@@ -508,8 +513,8 @@ def _select_organizations(session: Session) -> Sequence[Organization]:
 def _add_account(
     session: Session, email: str, organization: str, *, owner: bool = False
 ) -> Account:
-    validate_email(email)
-    if session.scalars(select(Account.id).where(Account.email == email)).first():
+    email = validate_email(email)
+    if session.scalars(_account_query(email)).first():
         raise already_exists_error("an account", email, "address")
     account = Account(
         organization_id=find_organization(session, organization).id,

@@ -98,21 +98,26 @@ def _continue_chat(
 ) -> str:
     """Return the ID of the chat to continue, and make it the current chat of its subject.
 
-    The subject is the ID of a notebook or a source; `client` has its chats. Without a title, a new
-    chat is named after the message.
+    The subject is the ID of a notebook or a source; `client` has its chats. A chat with the title
+    is continued unless `new` is set. Without a title, a new chat is named after the message.
     """
     if session is not None and (new or title is not None):
         raise InputError(
-            "`--session` continues a chat, but `--new` and `--title` start one.",
+            "`--session` continues a chat, but `--new` and `--title` can start one.",
             "Keep one of them.",
         )
     chats = call.session.chats
     if session is not None:
         chats[subject] = find(session)
     elif new or title is not None or subject not in chats:
-        record = client.create(subject, title or unique_title(message, client.names(subject)))
-        chats[subject] = str(record["id"])
-        output.print_message(f"Started {session_label(record)}.")
+        with scope.creation_lock(call, "chat", subject, title or message):
+            titles = client.names(subject)
+            if title is not None and title in titles and not new:
+                chats[subject] = find(title)
+            else:
+                record = client.create(subject, title or unique_title(message, titles))
+                chats[subject] = str(record["id"])
+                output.print_message(f"Started {session_label(record)}.")
     return chats[subject]
 
 
@@ -136,7 +141,9 @@ _MESSAGE = Parameter(
 )
 _SESSION = Parameter("session", value_types.CHAT, "continue this chat")
 _NEW = Parameter("new", None, "start a new chat")
-_TITLE = Parameter("title", value_types.text_type("TITLE"), "start a new chat with this title")
+_TITLE = Parameter(
+    "title", value_types.text_type("TITLE"), "continue the chat with this title, or start it"
+)
 
 SHORTCUTS = (
     Command(

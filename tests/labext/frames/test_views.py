@@ -56,6 +56,22 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     assert "note" not in data["text/html"]
 
 
+def test_truncated_reasons_are_below_a_table_of_text(shell: InteractiveShell) -> None:
+    view = RowView(name="failures (test)", whole=("error", "remark"))
+    reason = "The file has no sequences. " * 9
+    frame = pd.DataFrame(
+        {"error": [reason, "short", reason, "other " * 40], "wide": ["x" * 90] * 4}
+        | {"more": ["y" * 90] * 4, "remark": [None, None, None, "No column has room for it."]}
+    )
+    text = " ".join(displayed(shell, view.show(frame))["text/plain"].split())
+    assert f"error of rows 0, 2: {reason}error of row 3: other" in text
+    assert "not shown: remark" in text
+    assert "remark of row 3: No column has room for it." in text
+    assert "short" not in text.partition("error of")[2]
+    many = view.show(pd.DataFrame({"error": [f"{n} {reason}" for n in range(50)]}))
+    assert displayed(shell, many)["text/plain"].count("error of row") == 5
+
+
 def test_column_of_arrays_is_displayed(shell: InteractiveShell) -> None:
     frame = plants()
     frame["embedding"] = [np.array([0.5, 1.5]), np.array([])]

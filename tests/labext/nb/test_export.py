@@ -113,6 +113,31 @@ def test_citations_are_numbered_across_the_document_with_their_pages(tmp_path: P
     assert "Other" not in text
 
 
+def test_document_of_a_library_is_cited_as_its_entry(tmp_path: Path) -> None:
+    entry = {
+        "id": "source:e",
+        "title": "Tight regulation by the arabinose promoter",
+        "full_text": "Title: Tight regulation by the arabinose promoter\nAuthors: L. Guzman\n"
+        "Year: 1995\nJournal: J. Bacteriol.",
+    }
+    reply = {**entry, "id": "source:r", "title": "Reply", "full_text": "Authors: B. Other"}
+    document = {
+        "id": "source:d",
+        "title": "guzman.pdf",
+        "file_name": "guzman.pdf",
+        "full_text": "JOURNAL\nReply to all: Tight Regula-\ntion by the Arabinose Promoter\n…",
+    }
+    other = {**document, "id": "source:o", "title": "other.pdf", "full_text": "A protocol"}
+    client = Client(empty=True)
+    client.sources = Records(entry, reply, document, other)
+    note = {"id": "note:n", "title": "N", "content": "a [source:d] b [source:e] c [source:o]"}
+    client.notes = Records(note)
+    written = export(tmp_path / "a.md", client=client, bibliography=tmp_path / "a.bib")
+    assert "a [1] b [1] c [2]" in (tmp_path / "a.md").read_text()
+    assert [reference.authors for reference in written.references] == [("L. Guzman",), ()]
+    assert "@article{guzman1995tight," in (tmp_path / "a.bib").read_text()
+
+
 def test_headings_of_contents_are_below_those_of_the_document(tmp_path: Path) -> None:
     export(tmp_path / "a.md")
     headings = re.findall("^#+ .*", (tmp_path / "a.md").read_text(), re.MULTILINE)

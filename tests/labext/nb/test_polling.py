@@ -39,7 +39,8 @@ def watch(wire: RequestExecutor, service: Any, clock: Clock) -> Any:
             service.requests.append(request)
             if service.script and (failure := service.script.pop(0)) is not None:
                 raise failure
-            return service._one(service.sources, request.path["source"])
+            source = service._one(service.sources, request.path["source"])
+            return {name: value for name, value in source.items() if name != "title"}
         return send(request)
 
     wire.send = send_with_status
@@ -153,6 +154,13 @@ def test_finished_source_is_not_polled_again(watch, service, clock):
     assert [row.reason for row in last.rows] == ["It has no insights.", "It is broken."]
     polls = [path for _, path in service.lines() if done.replace(":", "%3A") in path]
     assert len(polls) == 1
+
+
+def test_last_snapshot_has_the_title_that_processing_found(watch, service, clock):
+    paper = service.source("paper.pdf", status="running")
+    clock.at(5, update(service, paper, status="completed", title="Tight regulation"))
+    titles = [snapshot.rows[0].title for snapshot in watch(paper)]
+    assert (titles[0], titles[-1]) == ("paper.pdf", "Tight regulation")
 
 
 def test_many_sources_are_polled_through_the_list(watch, service, clock):

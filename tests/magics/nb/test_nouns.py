@@ -190,6 +190,19 @@ def test_new_chat_is_created_once_by_its_title(run, printed, refused):
     run("%nb delete Course --yes")
 
 
+def test_chat_with_a_title_is_started_once(run, printed):
+    run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
+    line = "%nb chat 'What opens the loop?' --title Quiz"
+    assert 'Started the chat "Quiz".' in printed(line)
+    run("%nb chat Hello --new")
+    assert "Started the chat" not in printed(line)
+    run("%nb chat 'And what closes it?'")
+    assert len(run("%nb sessions show Quiz")) == 6
+    assert 'Started the chat "Quiz".' in printed(f"{line} --new")
+    assert list(run("%nb sessions")["title"]).count("Quiz") == 2
+    run("%nb delete Talk --yes")
+
+
 def test_chat_continues(run, printed):
     run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
     assert 'Started the chat "What opens the loop?".' in printed("%%nb chat\nWhat opens the loop?")

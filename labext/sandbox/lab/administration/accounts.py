@@ -116,7 +116,7 @@ class AccountAdministration(TenantAdministration):
         people = read_people(file)
         with self.write() as (session, tenant):
             existing = set(session.scalars(select(User.email).where(User.tenant_id == tenant.id)))
-            check_new(file, [email.lower() for email, _ in people], existing)
+            check_new(file, [email for email, _ in people], existing)
             users = [_add_user(session, tenant, *person) for person in people]
             if place is not None:
                 place_id = find_place(session, tenant, *place).id
@@ -299,7 +299,7 @@ class AccountAdministration(TenantAdministration):
 
 
 def _add_user(session: Session, tenant: Tenant, email: str, name: str | None) -> User:
-    email = validate_email(email).lower()
+    email = validate_email(email)
     handle = email.partition("@")[0]
     name = validate_name("a user", name or handle.replace(".", " ").title())
     users = User.tenant_id == tenant.id

@@ -104,6 +104,19 @@ def test_class_gets_accounts_and_keys_or_neither(admin, kit, service, organizati
         assert kit.Api(service, key).get("files").status_code == 200
 
 
+def test_addresses_of_accounts_match_in_any_case(admin, kit, service, organization, tmp_path):
+    email = f"{kit.name()}@course.example"
+    add = ("accounts", "add", email.upper(), "--organization", organization)
+    assert admin(service, *add)["email"] == email
+    assert "already" in admin(service, *add, refused=True)
+    table = tmp_path / "class.csv"
+    table.write_text(f"email\n{email.upper()}")
+    line = ("accounts", "import", table, "--organization", organization)
+    assert f"already: {email}" in admin(service, *line, refused=True)
+    added = admin(service, "keys", "add", email.title())
+    assert kit.Api(service, added["key"]).get("files").status_code == 200
+
+
 def test_added_key_is_valid_at_once_and_removed_key_is_refused(admin, kit, service, person):
     email, api = person()
     assert api.get("files").status_code == 200
