@@ -20,6 +20,8 @@ from labext.nb.references import (
     CITATION_MARK,
     Reference,
     format_reference,
+    is_quoted,
+    letters,
     mark_ids,
     note_reference,
     one_line,
@@ -165,7 +167,7 @@ class _Citations:
         numbers = []
         for identifier in identifiers:
             items = queues.get(identifier, [])
-            matching = [item for item in items if _is_quoted(item, sentence)] or items[:1]
+            matching = [i for i in items if is_quoted(str(i.get("quote") or ""), sentence)] or items[:1]
             if len(items) > 1:
                 items[:] = [item for item in items if item not in matching] or matching
             title = str(matching[0].get("title") or "") if matching else ""
@@ -180,7 +182,7 @@ class _Citations:
         for item in citations:
             number = self.number(str(item.get("id")), str(item.get("title") or ""))
             quote = " ".join(str(item.get("quote") or "").split())
-            if number is None or not quote or _is_quoted(item, text):
+            if number is None or not quote or is_quoted(quote, text):
                 continue
             marker = f"{_BEGIN}{_place(number, item.get('page'))}{_END}"
             lines.append(f"- {marker} “{escape_markdown(quote)}”")
@@ -324,9 +326,9 @@ class _Collector:
 
     def _library_entry(self, text: str) -> Reference | None:
         """Return the reference to the entry of a library whose title a document begins with."""
-        head = _comparable(text[:_TITLE_PAGE])
+        head = letters(text[:_TITLE_PAGE])
         titles = {
-            _comparable(str(record.get("title") or "")): source
+            letters(str(record.get("title") or "")): source
             for source, record in self._sources.items()
             if not record.get("file_name") and not record.get("url")
         }
@@ -441,16 +443,6 @@ def _has_html(token: Token) -> bool:
     return token.type == "html_block" or any(
         child.type == "html_inline" for child in token.children or ()
     )
-
-
-def _is_quoted(item: Mapping[str, Any], text: str) -> bool:
-    """Return whether a text contains the quote of a citation, apart from spaces and bold."""
-    quote = _comparable(str(item.get("quote") or ""))
-    return bool(quote) and quote in _comparable(text)
-
-
-def _comparable(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _place(number: int, page: object) -> str:

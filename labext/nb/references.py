@@ -212,6 +212,16 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
 
 
+def is_quoted(quote: str, text: str) -> bool:
+    """Return whether a text contains a quote, apart from spaces, punctuation and bold."""
+    return bool(letters(quote)) and letters(quote) in letters(text)
+
+
+def letters(text: str) -> str:
+    """Return only the letters and digits of a text, without their case."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
 def one_line(text: str) -> str:
     """Return a text with single spaces, without line breaks."""
     return " ".join(text.split())

@@ -338,7 +338,7 @@ class TestInATerminal:
         assert so_far == ["Searching: cAMP; leaks\n", ""]
         assert capsys.readouterr().out == (
             f"· {QUOTE}\n\n{QUOTE} [1]\n\n- Then vary it. [2]\n\n"
-            f"[1] paper.pdf, page 3: “{QUOTE}”\n[2] Plan: “Vary arabinose.”\n"
+            "[1] paper.pdf, page 3\n[2] Plan: “Vary arabinose.”\n"
         )
 
     def test_streamed_text_as_the_value_of_its_cell_is_one_line(
@@ -356,7 +356,7 @@ class TestInATerminal:
         answer = Answer(f"{QUOTE} [source:a1]", (PAPER,), QUESTION)
         ask(iter([STRATEGY, PARTIAL, Final(answer)]))
         assert capsys.readouterr().out == (
-            f"Searching: cAMP; leaks\n\n{QUOTE} [1]\n\n[1] paper.pdf, page 3: “{QUOTE}”\n"
+            f"Searching: cAMP; leaks\n\n{QUOTE} [1]\n\n[1] paper.pdf, page 3\n"
         )
 
     def test_interrupted_answer_is_marked_and_leaves_the_reason_to_the_error(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from labext.nb.references import is_quoted
 from labext_widgets.core.markup import plain, tidy
 
 if TYPE_CHECKING:
@@ -165,14 +166,17 @@ def render_text(state: AnswerState, seen_at: str = "") -> str:
 
 
 def render_answer(answer: Answer, *, only_citations: bool = False) -> str:
-    """Return an answer with numbered marks, followed by its citations, or only those."""
+    """Return an answer with numbered marks, followed by its citations, or only those.
+
+    Quotes that stand in the answer are not repeated.
+    """
     numbered = number_citations(answer.text, answer.citations)
     rows = [] if only_citations else [with_numbers(numbered)]
     if numbered.citations:
         rows += [
             "",
             *(
-                f"[{n}] {citation_text(citation)}"
+                f"[{n}] {citation_text(citation, numbered.text)}"
                 for n, citation in enumerate(numbered.citations, 1)
             ),
         ]
@@ -191,10 +195,10 @@ def with_numbers(numbered: NumberedText) -> str:
     return replace_numbers(numbered.text, lambda number: f" [{number}]")
 
 
-def citation_text(citation: Citation) -> str:
-    """Return `Title, page 3: “quote”`."""
-    quote = plain(citation.quote, LONG)
-    return f"{citation_place(citation)}: “{quote}”" if quote else citation_place(citation)
+def citation_text(citation: Citation, answer: str) -> str:
+    """Return `Title, page 3: “quote”`, without the quote if it stands in the answer."""
+    quote, place = plain(citation.quote, LONG), citation_place(citation)
+    return f"{place}: “{quote}”" if quote and not is_quoted(citation.quote, answer) else place
 
 
 def citation_place(citation: Citation) -> str:
