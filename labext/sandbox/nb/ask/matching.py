@@ -105,10 +105,26 @@ class Question:
         latin = [char < "\u0250" for char in text if char.isalpha()]
         return cls(stems, rare, _sides(text, stems, rare), 2 * sum(latin) >= len(latin))
 
-    def groups_of(self, hit: Hit) -> list[frozenset[str]]:
+    def groups_of(self, hit: Hit) -> tuple[frozenset[str], ...]:
         """Return the groups of rare terms of which a passage contains all."""
-        text = segmentation.fold(f"{hit.context}\n{hit.text}")
-        return [group for group in self.rare if all(contains_term(text, term) for term in group)]
+        return _groups_of(self.rare, hit)
+
+    def absent_terms(self, hits: Sequence[Hit]) -> list[str]:
+        """Return the rare terms that no passage contains, in the order of their groups."""
+        found = {group for hit in hits for group in self.groups_of(hit)}
+        texts = [*map(_folded_text, hits)]
+        terms = (term for group in self.rare if group not in found for term in sorted(group))
+        return [term for term in terms if not any(contains_term(text, term) for text in texts)]
+
+
+def _folded_text(hit: Hit) -> str:
+    return segmentation.fold(f"{hit.context}\n{hit.text}")
+
+
+@functools.lru_cache(maxsize=1000)
+def _groups_of(rare: tuple[frozenset[str], ...], hit: Hit) -> tuple[frozenset[str], ...]:
+    text = _folded_text(hit)
+    return tuple(group for group in rare if all(contains_term(text, term) for term in group))
 
 
 def _sides(text: str, stems: frozenset[str], rare: tuple[frozenset[str], ...]) -> tuple[Side, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
+from labext import messages
 from labext.cjk import UNSPACED
 from labext.sandbox.nb.ask import matching
 from labext.sandbox.nb.ask.answers import (
@@ -88,7 +89,12 @@ class PassageQuoter:
             if quote:
                 quotes.setdefault(" ".join(quote.split()), (hit, quote, score))
         best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
-        return _compose(text, [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best])
+        answer = _compose(text, [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best])
+        absent = question.absent_terms(hits) if best else []
+        if not absent:
+            return answer
+        note = f"None of the passages found mentions {messages.join_all(absent, 'or')}."
+        return replace(answer, text=f"{answer.text}\n\n{note}")
 
 
 def quotable_part(hit: Hit, stems: frozenset[str]) -> str:

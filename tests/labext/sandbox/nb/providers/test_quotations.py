@@ -285,6 +285,16 @@ def test_each_side_of_a_comparison_has_its_passage():
     assert len(request(question, [fast, plain]).citations) == 2
 
 
+def test_answer_names_the_side_of_a_comparison_that_no_passage_mentions():
+    passage = hit("source:a", 1, "The plasmid pBAD30 has 4,923 base pairs.")
+    answer = request("Is the plasmid pBAD30 larger than pUC19 or pBR322?", [passage])
+    assert answer.text.endswith("\n\nNone of the passages found mentions pUC19 or pBR322.")
+    assert [citation.id for citation in answer.citations] == ["source:a"]
+    both = [passage, hit("source:b", 2, "The plasmid pUC19 has 2,686 base pairs.")]
+    assert "None of" not in request("Is the plasmid pBAD30 larger than pUC19?", both).text
+    assert request("How large is the plasmid pUC19?", [passage]) == NO_MATCH
+
+
 def test_passage_with_the_words_of_one_side_of_a_comparison_matches():
     ace = hit("source:a", 1, "Parser for ACE files output by PHRAP, written by Frank Kauff.")
     code = hit("source:b", 2, "Structural alignment. Python code written by Joao Rodrigues.")
