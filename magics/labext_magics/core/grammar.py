@@ -346,9 +346,9 @@ def _unexpected_argument(
             f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
         )
     next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
-    pairs = [o.name for o in command.options if o.kind is not None and "=" in o.kind.metavar]
-    if "=" in text[1:] and pairs:
-        next_step = f"Write `--{pairs[0]} {text}`."
+    pair = _pair_option(command)
+    if "=" in text[1:] and pair:
+        next_step = f"Write `--{pair} {text}`."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
         raw = typed[last][-1]
         value = messages.shorten(str(raw))
@@ -362,6 +362,12 @@ def _unexpected_argument(
         quoted = '{f"…"}' if has_braces else '"…"'
         next_step = f"Put the whole text in quotes: `{title} {quoted}`."
     return InputError(f"`{title}` does not take `{text}`.", next_step)
+
+
+def _pair_option(command: Command) -> str | None:
+    """Return the name of the option that takes pairs such as `NAME=VALUE`, if there is one."""
+    options = (o.name for o in command.options if o.kind is not None and "=" in o.kind.metavar)
+    return next(options, None)
 
 
 def _in_quotes(text: str) -> str:
@@ -383,6 +389,8 @@ def _option(
         # without the dashes, which make all options similar
         names = [o.name for o in command.options]
         listed = f"`{title} --help` lists its options."
+        if pair := _pair_option(command):
+            listed = f"Did you mean `--{pair} {messages.shorten(name[2:])}=…`? {listed}"
         raise InputError(
             f"`{title}` has no option `{messages.shorten(typed_name)}`.",
             messages.suggest(name[2:], names, listed, "`--{}`"),
