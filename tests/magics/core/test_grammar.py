@@ -242,7 +242,11 @@ def test_help_fits_a_terminal_of_80_columns(service: str) -> None:
         ("run x --nmae y", "no option `--nmae`", "`--name`"),
         ("run x --max 5", "no option `--max`", "`--max-runtime`"),
         ("run x --name{frame} y", "no option `--name{frame}`", "`--name`"),
-        ("run x --sequence ACGT", "no option `--sequence`", "`--set sequence=…`? `%demo run --help`"),
+        (
+            "run x --sequence ACGT",
+            "no option `--sequence`",
+            "`--set sequence=…`? `%demo run --help`",
+        ),
         ("box start --sequence A", "no option `--sequence`", "`%demo box start --help` lists"),
         ("run x --yes{frame}", "no option `--yes{frame}`", "`--yes`"),
         ("run x --name", "`--name` needs a value", "--name NAME"),
