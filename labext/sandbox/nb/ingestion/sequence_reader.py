@@ -49,8 +49,9 @@ def _genbank_section(record: Any) -> str:
     annotations = record.annotations
     molecule = annotations.get("molecule_type", "")
     unit = "residues" if molecule == "protein" else "bp"
-    size = f"{len(record):,} {unit} {annotations.get('topology', '')} {molecule}"
-    blocks = [f"# {_description(record)}", f"{record.name}, {' '.join(size.split())}"]
+    kind = " ".join(filter(None, (annotations.get("topology"), molecule)))
+    length = ", ".join(filter(None, (f"{len(record):,} {unit}", kind)))
+    blocks = [f"# {_description(record)}", f"Name: {record.name}", f"Length: {length}"]
     for field in _FIELDS:
         value = annotations.get(field, "")
         words = ", ".join(value) if isinstance(value, list) else value

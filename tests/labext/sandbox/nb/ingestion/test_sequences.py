@@ -35,7 +35,9 @@ def test_genbank_file_is_read_as_descriptions_and_features_without_bases(read):
     assert result.text.splitlines() == [
         "# Test plasmid",
         "",
-        "pTest, 12 bp circular DNA",
+        "Name: pTest",
+        "",
+        "Length: 12 bp, circular DNA",
         "",
         "Accessions: X123",
         "",
@@ -53,7 +55,7 @@ def test_genbank_file_is_read_as_descriptions_and_features_without_bases(read):
 
 def test_topology_without_a_division_is_read(read):
     result = read(GENBANK.replace(" SYN ", " ").encode(), "ape.gb")
-    assert "pTest, 12 bp circular DNA" in result.text
+    assert "Length: 12 bp, circular DNA" in result.text
 
 
 def test_several_genbank_records_have_no_common_title(read):
