@@ -25,6 +25,11 @@ _LINK_LISTS = (
 _STATEMENTS = "acknowledge?ments?|funding|author contributions|competing interests"
 _LINK_LIST = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS})[ :]*$")
 _BACK_MATTER = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS}|{_STATEMENTS})[ :]*$")
+_NAME = re.compile(
+    r"(?:[A-Z]\.[ -]?)+[^\W\d_][\w'’-]+|[^\W\d_][\w'’-]+,? ?(?:[A-Z]\.[ -]?)+(?: and\b)?"
+)
+"""A person's name with initials: `A. B. Smith`, `Smith, A.`."""
+
 _MIN_STEMS = 4
 _TYPICAL_STEMS = 9
 _MAX_HEADING_WORDS = 12
@@ -48,7 +53,9 @@ class Sentence:
 
 
 def parse_sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text without headings, rulers, tables' borders and back matter.
+    """Return the sentences of a text, without lists of names and back matter.
+
+    Headings, rulers and the borders of tables are left out, too.
 
     Lines that a page layout has wrapped are joined; a short line without punctuation directly
     above a paragraph is a heading.
@@ -62,11 +69,17 @@ def parse_sentences(text: str) -> list[Sentence]:
                 continue
             for sentence in split_sentences(paragraph):
                 line = _LIST_MARK.sub("", " ".join(sentence.split()))
-                if line:
+                if line and not _is_name_list(line):
                     sentences.append(
                         Sentence(line, heading, _SENTENCE_END.search(line) is not None)
                     )
     return sentences
+
+
+def _is_name_list(line: str) -> bool:
+    """Return whether a line is mostly names of persons with initials, such as the authors' list."""
+    names = _NAME.findall(line)
+    return len(names) > 1 and 2 * sum(map(len, names)) > len(line)
 
 
 def select_sentences(sentences: list[Sentence], count: int, topic: str = "") -> list[Sentence]:

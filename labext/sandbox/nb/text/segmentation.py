@@ -13,7 +13,9 @@ import snowballstemmer  # type: ignore[import-untyped]
 
 from labext.cjk import UNSPACED
 
-_ABBREVIATIONS = frozenset({"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e"})
+_ABBREVIATIONS = frozenset(
+    {"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e", "str", "substr", "subsp"}
+)
 _NUMBERED_ABBREVIATIONS = frozenset(
     {"al", "approx", "ca", "eq", "eqs", "fig", "figs", "no", "nr", "p", "pp", "ref", "refs"}
     | {"sec", "tab", "vol"}

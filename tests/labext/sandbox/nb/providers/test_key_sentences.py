@@ -34,6 +34,19 @@ Guzman L. wrote a long article about the promoter in a journal.
 """
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Zhou,D., Tong,Z., Han,Y., Huang,P. and Yang,R.",
+        "F. Sanger, A. R. Coulson and J.-P. Brown.",
+        "Guzmán, L. M., Belin, D., O’Neil, C.",
+    ],
+)
+def test_lists_of_names_are_no_key_sentences(names: str) -> None:
+    text = f"{names}\n\nThe method of F. Sanger was improved by A. Coulson."
+    assert key_sentences(text, 3) == ["The method of F. Sanger was improved by A. Coulson."]
+
+
 def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() -> None:
     assert [
         (sentence.text, sentence.heading, sentence.complete) for sentence in parse_sentences(TEXT)
