@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import tracemalloc
 from collections.abc import Callable
@@ -143,6 +144,59 @@ def test_unreadable_content_is_an_input_error(content: str) -> None:
         parse_structure(content, "pdb", "broken")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(row[:30] + "  " + row[30:] for row in pdb(2).splitlines()),
+        "ATOM 1 N ALA A 1 0 0 0",
+    ],
+)
+def test_line_with_coordinates_in_wrong_columns_is_named(text: str) -> None:
+    with pytest.raises(InputError, match="line 1 has no coordinates in columns 31 to 54"):
+        parse_structure(text, "pdb", "shifted")
+
+
+def test_page_instead_of_a_pdb_file_has_no_atoms() -> None:
+    with pytest.raises(InputError, match="it has no atoms"):
+        parse_structure("<html>404</html>", name="1abc.pdb")
+
+
+def test_lines_may_end_after_the_coordinates() -> None:
+    structure = parse_structure("\n".join(row[:54] for row in pdb(5).splitlines()))
+    assert structure.letters == "AAAAA"
+    assert not structure.b_factors.any()
+
+
+def mmcif(text: str, **names: str) -> str:
+    """Return a PDB file as mmCIF, with other names of its chains or residues."""
+    from biotite.structure.io import pdb as pdb_files
+    from biotite.structure.io import pdbx
+
+    atoms = pdb_files.PDBFile.read(io.StringIO(text)).get_structure()
+    for annotation, name in names.items():
+        atoms.set_annotation(annotation, np.full(atoms.array_length(), name))
+    file = pdbx.CIFFile()
+    pdbx.set_structure(file, atoms)
+    return file.serialize()
+
+
+def test_mmcif_is_drawn_with_its_models_and_insertion_codes() -> None:
+    inserted = pdb(5).replace("A   3 ", "A   2A")
+    text = "".join(f"MODEL {i}\n{inserted}ENDMDL\n" for i in (1, 2, 3))
+    state = structure_viewer(mmcif(text)).state()
+    assert state["format"] == "pdb"
+    drawn = parse_structure(state["content"])
+    assert drawn.models == 3
+    assert [(r.number, r.insertion) for r in drawn.residues[:3]] == [(1, ""), (2, ""), (2, "A")]
+
+
+def test_mmcif_that_pdb_has_no_room_for_is_drawn_by_its_first_model() -> None:
+    text = "".join(f"MODEL {i}\n{pdb(5)}ENDMDL\n" for i in (1, 2, 3))
+    state = structure_viewer(mmcif(text, chain_id="AAA")).state()
+    assert state["format"] == "cif"
+    assert parse_structure(state["content"]).models == 1
+
+
 def test_rigid_motion_is_undone_with_an_rmsd_of_zero() -> None:
     text = pdb(12)
     fixed, mobile = parse_structure(text), parse_structure(rotated(text, 1.1, (5.0, -3.0, 8.0)))
@@ -191,6 +245,15 @@ def test_colors_name_one_color_for_each_residue_and_a_legend_of_those_in_use() -
     colors, legend = residue_colors(structure, "chain")
     assert [label for label, _ in legend] == ["Chain A", "Chain B"]
     assert len(set(colors)) == 2
+
+
+def test_chains_of_one_color_are_one_entry_of_the_legend() -> None:
+    text = "".join(pdb(4, chain=chain) for chain in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    _, legend = residue_colors(parse_structure(text), "chain")
+    labels = [label for label, _ in legend]
+    assert len(labels) == 10
+    assert labels[0] == "Chains A, K and 1 more"
+    assert labels[-1] == "Chains J, T"
 
 
 def test_drawing_shows_the_longest_axis_horizontally_and_stays_within_the_picture() -> None:

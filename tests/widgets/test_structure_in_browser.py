@@ -277,18 +277,22 @@ cif = pdbx.CIFFile()
 pdbx.set_structure(cif, atoms)
 shifted = "\\n".join(  # its residues are 151 to 170
     f"{line[:22]}{int(line[22:26]) + 150:4d}{line[26:]}" for line in pdb_text.splitlines())
-for content in (pdb_text, helix(20, " "), cif.serialize(), shifted):
+modified = "\\n".join(
+    "HETATM" + line[6:17] + "MSE" + line[20:] if line[22:26] == "  10" else line
+    for line in pdb_text.splitlines())
+for content in (pdb_text, helix(20, " "), cif.serialize(), modified, shifted):
     display(structure_viewer(content, name="helix"))"""
 
 
-def test_structure_without_chains_and_mmcif_look_like_one_with_a_chain(page_of: Pages) -> None:
+def test_structure_without_chains_mmcif_and_modified_residues_look_alike(page_of: Pages) -> None:
     nb = _opened(page_of, HELIX, FORMATS)
     for cell in range(2):
         nb.run(cell)
     views = nb.output(1).locator(".labext-structure[data-ready]")
-    wait_until(lambda: views.count() == 4)
+    wait_until(lambda: views.count() == 5)
     nb.idle()
-    for view, example in zip(views.all(), ("A:1-10", "1-10", "A:1-10", "A:151-160"), strict=True):
+    examples = ("A:1-10", "1-10", "A:1-10", "A:1-10", "A:151-160")
+    for view, example in zip(views.all(), examples, strict=True):
         typed = view.locator(".labext-range-input")
         assert typed.get_attribute("placeholder") == example
         typed.fill(example)
@@ -297,8 +301,22 @@ def test_structure_without_chains_and_mmcif_look_like_one_with_a_chain(page_of: 
         status = view.get_by_role("status")
         wait_until(lambda status=status, text=selected: status.inner_text() == text)
         view.locator(".labext-residue").nth(4).click()
-    canvases = [view.locator("canvas") for view in views.all()[:3]]  # with the same residues
+    canvases = [view.locator("canvas") for view in views.all()[:4]]  # with the same residues
     wait_until(lambda: len(set(map(_dark_pixels, canvases))) == 1)
+    assert nb.errors == []
+
+
+WATER = """structure_viewer(
+    "HETATM    1  O   HOH A   1       0.000   0.000   0.000  1.00  0.00           O", name="H2O")"""
+
+
+def test_water_alone_is_drawn(page_of: Pages) -> None:
+    nb = _opened(page_of, HELIX, WATER)
+    for cell in range(2):
+        nb.run(cell)
+    view = nb.output(1).locator(".labext-structure[data-ready]")
+    view.wait_for()
+    wait_until(lambda: _dark_pixels(view.locator("canvas")) > 0)
     assert nb.errors == []
 
 

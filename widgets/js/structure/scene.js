@@ -26,6 +26,7 @@ export class Scene {
   #surface = ""; // what the surface shows: its color scheme, or nothing
   #model;
   #other = null;
+  #isHidden; // whether an atom is not drawn: water, unless there is nothing else
   #measured = [];
   #onMeasure;
   #onSurface;
@@ -62,6 +63,9 @@ export class Scene {
     this.animated = state.models > 1 && format !== "cif";
     if (this.animated) this.#model = viewer.addModelsAsFrames(content, format);
     else this.#model = viewer.addModel(content, format, { keepH: true });
+    const isWater = ({ resn }) => WATER.has(resn);
+    const atoms = this.#model.selectedAtoms({});
+    this.#isHidden = atoms.every(isWater) ? () => false : isWater;
     this.#assignBackbone(this.#model, state, this.#residues);
     if (state.compared) this.#addCompared(state.compared);
     if (onHover) {
@@ -87,7 +91,7 @@ export class Scene {
   /** Return the factor by which the picture can be enlarged to fill the canvas. */
   #fit() {
     const { width, height } = this.#viewer.getCanvas().getBoundingClientRect();
-    const atoms = this.#viewer.selectedAtoms({ predicate: (atom) => !WATER.has(atom.resn) });
+    const atoms = this.#viewer.selectedAtoms({ predicate: (atom) => !this.#isHidden(atom) });
     const points = this.#viewer.modelToScreen(atoms);
     const [x, y, z] = this.#viewer.getView();
     const [center] = this.#viewer.modelToScreen([{ x: -x, y: -y, z: -z }]);
@@ -231,7 +235,7 @@ export class Scene {
   #styleModel(model, residues, color, style, traceOnly) {
     const indexOf = (atom) => residues.get(keyOf(atom));
     const polymer = (atom) => indexOf(atom) !== undefined;
-    const dry = (atom) => !polymer(atom) && !WATER.has(atom.resn);
+    const dry = (atom) => !polymer(atom) && !this.#isHidden(atom);
     const carbon = this.#other === null ? CARBON : color(0);
     const ligand = { radius: STICK, colorfunc: (atom) => elementColor(atom, carbon) };
     const ball = { radius: 0.6, colorfunc: (atom) => elementColor(atom, carbon) };
@@ -265,7 +269,7 @@ export class Scene {
       const index = this.residueOf(atom);
       return index === undefined ? elementColor(atom) : this.#color(index);
     };
-    const atoms = { model: this.#model, predicate: (atom) => !WATER.has(atom.resn) };
+    const atoms = { model: this.#model, predicate: (atom) => !this.#isHidden(atom) };
     const added = this.#viewer.addSurface(SurfaceType.MS, { opacity: 0.82, colorfunc }, atoms);
     const id = await added;
     if (current === this.#surfaces) this.#onSurface();
@@ -302,8 +306,10 @@ export class Scene {
     const assign = (atom) => {
       atom.chain = (atom.chain ?? "").trim(); // a blank in PDB files without chains
       const i = residues.get(keyOf(atom));
-      if (traceOnly && i !== undefined) atom.reschain = 0;
-      if (i === undefined || states[i] === "n") return;
+      if (i === undefined) return;
+      atom.hetflag = false; // modified residues, which would interrupt a cartoon
+      if (traceOnly) atom.reschain = 0;
+      if (states[i] === "n") return;
       atom.ss = states[i];
       atom.ssend = ends.has(i);
       atom.ssbegin = i === 0 || ends.has(i - 1);

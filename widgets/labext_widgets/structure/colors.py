@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from labext.messages import join_words
 from labext_widgets.core.markup import plain
 from labext_widgets.structure.molecule import Floats, Structure
 
@@ -104,7 +105,8 @@ def residue_colors(structure: Structure, scheme: Scheme) -> tuple[list[str], Leg
         chains = structure.chains
         colors = {chain: CHAINS[i % len(CHAINS)] for i, chain in enumerate(chains)}
         labels = [
-            (f"Chain {plain(chain, 12)}" if chain else "Chain", colors[chain]) for chain in chains
+            (_chain_label(chains[i :: len(CHAINS)]), color)
+            for i, color in enumerate(CHAINS[: len(chains)])
         ]
         return [colors[residue.chain] for residue in structure.residues], labels
     if scheme == "confidence":
@@ -129,6 +131,13 @@ def residue_colors(structure: Structure, scheme: Scheme) -> tuple[list[str], Leg
     present = set(pairs)
     order = [*SECONDARY.values(), *RESIDUES.values(), *NUCLEOTIDES.values()]
     return [color for _, color in pairs], [pair for pair in order if pair in present]
+
+
+def _chain_label(chains: list[str]) -> str:
+    names = [plain(chain, 12) or "(unnamed)" for chain in chains]
+    if len(names) > 1:
+        return f"Chains {join_words(names, 2)}"
+    return f"Chain {names[0]}" if chains[0] else "Chain"
 
 
 def b_factor_range(structure: Structure) -> tuple[float, float]:

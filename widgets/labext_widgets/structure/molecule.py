@@ -32,6 +32,8 @@ _REACH = 500.0
 biotite's search for contacts allocates memory for the volume between all of them.
 """
 
+_MAX_PDB_RESIDUE = 9999
+
 _MAX_BOND = 2.0
 """Å between the atoms of a bond that joins two residues."""
 
@@ -186,6 +188,38 @@ def _parse_text(text: str, kind: Format, name: str) -> Structure:
     return structure
 
 
+def live_file(structure: Structure) -> tuple[Format, str]:
+    """Return the format and the content of the file that the live view reads.
+
+    3Dmol ignores the models, the insertion codes and the alternate locations of mmCIF files. They
+    are converted to PDB, or reduced to the first model if their names or numbers are too long.
+    """
+    from biotite.structure import BadStructureError
+    from biotite.structure.io import pdb, pdbx
+
+    if structure.format != "cif":
+        return structure.format, structure.content
+    cif = pdbx.CIFFile.read(io.StringIO(structure.content))
+    lines: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in range(1, structure.models + 1):
+            atoms = pdbx.get_structure(cif, model=model)
+            atoms.box = None
+            atoms.chain_id[atoms.chain_id == ""] = " "
+            file = pdb.PDBFile()
+            try:
+                if atoms.res_id.max() > _MAX_PDB_RESIDUE:
+                    raise BadStructureError("PDB has no such number")
+                file.set_structure(atoms)
+            except BadStructureError:
+                reduced = pdbx.CIFFile()
+                pdbx.set_structure(reduced, atoms)
+                return "cif", reduced.serialize()
+            lines += [f"MODEL     {model:4}", *file.lines, "ENDMDL"]
+    return "pdb", "\n".join(lines)
+
+
 def _use_middle_model(structure: Structure) -> None:
     """Use the secondary structure of the middle model; the first is an extreme of a motion."""
     from biotite.structure.io import pdb
@@ -249,7 +283,7 @@ def _read(text: str, kind: Format, name: str) -> tuple[Any, int]:
     try:
         import biotite.file
         from biotite.structure import BadStructureError
-        from biotite.structure.io import mol, pdb, pdbx
+        from biotite.structure.io import mol, pdbx
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "biotite":
             raise
@@ -259,9 +293,7 @@ def _read(text: str, kind: Format, name: str) -> tuple[Any, int]:
 
     try:
         if kind == "pdb":
-            file = pdb.PDBFile.read(io.StringIO(text))
-            models = file.get_model_count()
-            return _not_empty(file.get_structure(model=1, extra_fields=["b_factor"])), models
+            return _read_pdb(text)
         if kind == "cif":
             file = pdbx.CIFFile.read(io.StringIO(text))
             atoms = pdbx.get_structure(file, model=1, extra_fields=["b_factor"])
@@ -284,6 +316,35 @@ def _read(text: str, kind: Format, name: str) -> tuple[Any, int]:
         biotite.file.DeserializationError,
     ) as error:
         raise _unreadable(kind, name, str(error)) from error
+
+
+def _read_pdb(text: str) -> tuple[Any, int]:
+    from biotite.structure.io import pdb
+
+    file = pdb.PDBFile.read(io.StringIO(text))
+    models = file.get_model_count()
+    if not models:
+        raise ValueError("it has no atoms")
+    try:
+        return file.get_structure(model=1, extra_fields=["b_factor"]), models
+    except ValueError:
+        file = pdb.PDBFile.read(io.StringIO("\n".join(_complete_lines(text))))
+        return file.get_structure(model=1, extra_fields=["b_factor"]), models
+
+
+def _complete_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a PDB file, with values for occupancies and B-factors that are missing."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith(("ATOM", "HETATM")):
+            yield line
+            continue
+        try:
+            [float(line[start : start + 8]) for start in (30, 38, 46)]
+        except ValueError:
+            problem = f"line {number:,} has no coordinates in columns 31 to 54"
+            raise ValueError(problem) from None
+        occupancy, b_factor = line[54:60].strip() or "1.00", line[60:66].strip() or "0.00"
+        yield f"{line[:54]:54}{occupancy:>6}{b_factor:>6}{line[66:]}"
 
 
 def _not_empty(atoms: Any) -> Any:

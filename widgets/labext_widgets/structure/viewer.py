@@ -23,7 +23,13 @@ from labext_widgets.structure.colors import (
     schemes,
 )
 from labext_widgets.structure.drawing import Style, draw_structure, draw_thumbnail, principal_axes
-from labext_widgets.structure.molecule import Floats, Format, Structure, parse_structure
+from labext_widgets.structure.molecule import (
+    Floats,
+    Format,
+    Structure,
+    live_file,
+    parse_structure,
+)
 from labext_widgets.structure.superposition import Superposition, superpose
 
 if TYPE_CHECKING:
@@ -277,11 +283,12 @@ class StructureViewer(LiveOutput):
     def state(self) -> dict[str, Any]:
         """Return the state of the live view: JSON, with the files' contents as bytes."""
         structure = self._structure
+        format, content = live_file(structure)
         return {
             "name": structure.name,
             "summary": self._summary(),
-            "format": structure.format,
-            "content": structure.content.encode(),
+            "format": format,
+            "content": content.encode(),
             "models": structure.models,
             "trace_only": structure.trace_only,
             "orientation": _quaternion(principal_axes(structure)[0]),
@@ -297,10 +304,11 @@ class StructureViewer(LiveOutput):
     def _compared_state(self) -> dict[str, Any] | None:
         if self.compared is None or self._superposition is None:
             return None
+        format, content = live_file(self.compared)
         return {
             "name": self.compared.name,
-            "format": self.compared.format,
-            "content": self.compared.content.encode(),
+            "format": format,
+            "content": content.encode(),
             "rotation": self._superposition.rotation.ravel().tolist(),
             "translation": self._superposition.translation.tolist(),
             "color": COMPARED[1],
