@@ -475,7 +475,7 @@ def _html_cell(
     styles = [_LEFT, _MONOSPACED if is_sequence else ""]
     if on_one_line is not None:
         styles.append(_ON_ONE_LINE if on_one_line else _WRAPPED)
-    if is_sequence and not on_one_line:
+    if not (escaped or on_one_line):
         styles.append("overflow-wrap:anywhere")
     content = text if escaped else html.escape(text)
     return f'<div style="{";".join(filter(None, styles))}">{content}</div>'

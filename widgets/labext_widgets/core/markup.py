@@ -38,6 +38,9 @@ FAINT = "background-color:rgba(128,128,128,0.25)"
 TRACK = f"{FAINT};forced-color-adjust:none"
 """The background of a bar, which keeps its colors in high-contrast modes."""
 
+PRINTED_WHOLE = "<style>@media print{.labext-scrolled{max-height:none!important}}</style>"
+"""A rule for elements that are scrolled: paper would show the visible part only."""
+
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Control characters, and line and paragraph separators."""
 
@@ -118,8 +121,8 @@ def view_html(inner: str, style: str = "") -> str:
 
 def scrolled(inner: str, label: str) -> str:
     """Return HTML in a box of limited height that is scrolled by mouse and keyboard."""
-    attributes = f'tabindex="0" role="region" aria-label="{escape(label)}"'
-    return div(inner, "max-height:480px;overflow:auto", attributes)
+    attributes = f'class="labext-scrolled" tabindex="0" role="region" aria-label="{escape(label)}"'
+    return PRINTED_WHOLE + div(inner, "max-height:480px;overflow:auto", attributes)
 
 
 _MAX_TITLE = 100

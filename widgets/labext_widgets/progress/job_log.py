@@ -17,6 +17,7 @@ from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import (
     BAD,
     MUTED,
+    PRINTED_WHOLE,
     WARN,
     color,
     div,
@@ -156,10 +157,10 @@ class Excerpt:
             rows.append(div(escape(omission), MUTED))
         if lines:
             label = html.escape(f"Log of {plain(name)}", quote=True)
-            attributes = f'tabindex="0" role="group" aria-label="{label}"'
+            attributes = f'class="labext-scrolled" tabindex="0" role="group" aria-label="{label}"'
             body = html.escape("\n".join(lines))
             style = _SCROLLED_TO_END + edge("border-color1", "#bdbdbd")
-            rows.append(div(div(body, _TEXT), style, attributes))
+            rows.append(PRINTED_WHOLE + div(div(body, _TEXT), style, attributes))
         elif empty := self._empty_text(state):
             rows.append(div(empty, MUTED))
         if end := _end_text(state, reason):

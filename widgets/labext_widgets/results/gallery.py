@@ -26,8 +26,11 @@ MAX_SCORES = 3
 MAX_PAGE_BYTES = 190_000
 """Maximum size of the pictures of a saved page; the pictures beyond are replaced by a note."""
 
-_GRID = "display:flex;flex-wrap:wrap;gap:12px"
-_CARD = "flex:0 1 300px;min-width:220px;border:1px solid rgba(128,128,128,0.35);padding:8px"
+_GRID = (
+    "display:grid;grid-template-columns:repeat(auto-fill,minmax(220px,1fr));gap:12px;"
+    "max-width:1200px"
+)
+_CARD = "min-width:0;border:1px solid rgba(128,128,128,0.35);padding:8px;break-inside:avoid"
 _CARD_SIZE = (300, 190)
 
 
