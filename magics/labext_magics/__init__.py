@@ -17,7 +17,7 @@ MAGICS = ("lab", "jobs", "nb")
 
 def register(ip: InteractiveShell) -> None:
     """Register the magics and their completion matchers with a shell; repeated calls are safe."""
-    unregister(ip)
+    _remove_magics(ip)
     for name in MAGICS:
         ip.register_magic_function(_lazy_magic(ip, name), "line_cell", name)
         if ip.Completer is not None:
@@ -27,6 +27,13 @@ def register(ip: InteractiveShell) -> None:
 
 def unregister(ip: InteractiveShell) -> None:
     """Remove the magics, their completion matchers, threads and widgets."""
+    _remove_magics(ip)
+    for module in ("labext_magics.core.session", "labext_widgets"):
+        if module in sys.modules:
+            sys.modules[module].unload()
+
+
+def _remove_magics(ip: InteractiveShell) -> None:
     for table in ip.magics_manager.magics.values():
         for name in MAGICS:
             if getattr(table.get(name), "labext_magic", None) == name:
@@ -36,9 +43,6 @@ def unregister(ip: InteractiveShell) -> None:
         matchers[:] = [m for m in matchers if not _is_ours(m)]
     if _rewrite_help in ip.input_transformers_cleanup:
         ip.input_transformers_cleanup.remove(_rewrite_help)
-    for module in ("labext_magics.core.session", "labext_widgets"):
-        if module in sys.modules:
-            sys.modules[module].unload()
 
 
 _HELP_LINE = re.compile(

@@ -119,6 +119,9 @@ def test_unknown_column_is_answered_with_a_close_match_and_all_columns() -> None
     assert "score.mfe, score.pairs" in caught.value.next_step
     assert caught.value.next_step.endswith("More come from --from.")
     assert "Settings" not in caught.value.next_step
+    with pytest.raises(InputError) as caught:
+        chart_of(x="pars")
+    assert 'Did you mean "pairs"?' in caught.value.next_step
 
 
 def test_table_of_jobs_has_settings_and_run_time_with_units() -> None:

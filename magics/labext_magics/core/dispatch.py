@@ -69,9 +69,11 @@ def help_text(name: str, topic: str = "") -> str:
 
 
 def ends_with_prose(name: str, text: str) -> bool:
-    """Return True if a line ends with unquoted words of a question or another text."""
+    """Return True if a line ends within a quote, or with unquoted words of a text."""
     magic = magic_named(name)
     tokens = list(line.iter_tokens(text, partial=True))
+    if tokens and tokens[-1].unclosed:
+        return True
     command = magic.find([token.text for token in tokens])
     if command is None:
         return False

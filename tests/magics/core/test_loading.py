@@ -111,6 +111,8 @@ def test_question_mark_shows_help_unless_it_ends_a_typed_question(
         error = shell.run_cell(line).error_in_exec
         assert (error is None) == is_help, line
         assert ("[options]" in capsys.readouterr().out) == is_help, line
+    error = shell.run_cell('%nb ask "What is pBAD30?').error_in_exec
+    assert str(error) == 'The quote " before `What is pBAD30?` is not closed. Close it with ".'
     error = shell.run_cell("%nb ask What is pBAD30?").error_in_exec
     assert str(error) == (
         '`%nb ask` does not take `is`. Put the whole text in quotes: `%nb ask "…"`.'
@@ -134,6 +136,17 @@ def test_error_has_the_colors_of_ipython(
     (line,) = InputError("No limit.", "Add one.")._render_traceback_()
     assert ("\x1b" in line) == colored
     assert re.sub(r"\x1b\[\d+m", "", line) == "InputError: No limit. Add one."
+
+
+def test_loading_keeps_the_views_that_are_open(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import labext_widgets
+
+    unloaded: list[None] = []
+    monkeypatch.setattr(labext_widgets, "unload", lambda: unloaded.append(None))
+    shell.run_line_magic("load_ext", "labext")
+    assert unloaded == []
 
 
 def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:

@@ -194,7 +194,8 @@ def find_column(frame: pd.DataFrame, name: str, hint: str = "") -> str:
         near = None
     else:
         message = f'There is no column "{plain(name, MAX_TEXT)}".'
-        near = closest_match(name, columns)
+        short = [column.removeprefix(prefix) for prefix in PREFIXES for column in columns]
+        near = closest_match(name, [*columns, *short])
     step = f'Did you mean "{near}"? ' if near else ""
     step += f"The columns are {join_words(columns, 30)}." if columns else "The table is empty."
     raise InputError(message, f"{step} {hint}".strip())
