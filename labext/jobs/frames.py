@@ -15,7 +15,14 @@ import pandas as pd
 from labext import messages
 from labext.errors import InputError, ServiceError
 from labext.frames.conversion import make_columns, records_to_frame
-from labext.frames.views import RowView, cell_text, column_order, display_width, has_content
+from labext.frames.views import (
+    ROWS,
+    RowView,
+    cell_text,
+    column_order,
+    display_width,
+    has_content,
+)
 from labext.jobs import identity
 from labext.jobs.records import REASON_FIELDS, job_columns
 from labext.jobs.tools import MISSING, Tool
@@ -438,7 +445,7 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
     table = table.astype({"group": "str", "name": "str", statistic: "Int64" if whole else float})
     shown_total = int(total) if total is not None and whole else total
     table.attrs = {"statistic": statistic, "scope": scope, "total": shown_total}
-    return table
+    return ROWS.show(table)
 
 
 def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:

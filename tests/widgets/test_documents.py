@@ -51,6 +51,13 @@ def test_insights_are_rendered_as_markdown() -> None:
     assert type(frame) is pd.DataFrame
 
 
+def test_times_beside_a_heading_are_in_utc_and_given_once() -> None:
+    time = "2026-11-29T14:18:15Z"
+    rows = [{"insight_type": "Methods", "content": "A.", "created_at": time, "updated_at": time}]
+    html = str(frame_html(INSIGHTS.show(views.insight_frame(rows))))
+    assert html.count("2026-11-29 14:18:15 UTC") == 1
+
+
 def test_filtered_insights_are_drawn_too() -> None:
     frame = insights(MARKDOWN, "Other.")
     assert "<li" in str(frame_html(frame.head(1)))

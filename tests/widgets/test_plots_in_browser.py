@@ -67,6 +67,21 @@ def _between(ticks: list[tuple[float, float]], value: float) -> float:
     return start + (end - start) * (value - a) / (b - a)
 
 
+def test_histogram_of_jobs_offers_the_selection_only(page_of: Pages) -> None:
+    histogram = 'plots.table_plot(frame, "folds", x="length", kind="histogram", open_job=view)'
+    nb = page_of().write(PLOT, histogram).open()
+    for cell, hint in enumerate(
+        ("Click a point to open its job; drag to select.", "Drag to select jobs.")
+    ):
+        nb.run(cell)
+        shown = nb.output(cell).locator(".labext-live .labext-plot-hint")
+        shown.wait_for()
+        assert shown.inner_text() == hint
+    keys = nb.output(1).locator(".labext-plot-area").get_attribute("aria-label")
+    assert "Enter opens" not in keys
+    assert nb.errors == []
+
+
 def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str]) -> None:
     nb = page_of().write(PLOT, SELECTION, SELECT, FIGURES, FRAGMENTS).open()
     page, out = nb.page, nb.output()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError, LabextError, NotFoundError, ServiceError
+from labext.frames.views import frame_html
 from labext.jobs import records
 from labext.jobs.frames import usage_frame
 from labext.jobs.listing import ALL_JOBS, JobFilter, parse_since
@@ -309,7 +310,9 @@ def test_usage_frame_of_the_documented_format() -> None:
     table = usage_frame(USAGE, "weighted_hours", "user")
     assert table.columns.tolist() == ["group", "name", "weighted_hours"]
     assert table["weighted_hours"].dtype == "float64"
-    assert table.attrs == {"statistic": "weighted_hours", "scope": "user", "total": 3.5}
+    attributes = {"statistic": "weighted_hours", "scope": "user", "total": 3.5}
+    assert table.attrs == {**attributes, "labext": {"view": "rows", "rows": len(table)}}
+    assert "text-align:left" in str(frame_html(table)), "texts are aligned as in other tables"
     assert rows(USAGE) == ROWS
     assert rows({"total": 0, "byTool": {}, "byUser": {}}) == [("total", "", 0.0)]
     assert rows(7.25) == [("total", "", 7.25)]

@@ -29,9 +29,10 @@ export function plot(root, handle) {
     view?.focus(); // the button is hidden now
   });
   const hint = createElement("span", "labext-plot-hint");
-  hint.textContent = state.opens
+  const opensPoints = state.opens && state.panels[0].marks.some(({ mark }) => mark !== "bars");
+  hint.textContent = opensPoints
     ? "Click a point to open its job; drag to select."
-    : "Drag to select rows.";
+    : `Drag to select ${state.opens ? "jobs" : "rows"}.`;
   const statusLine = createElement("div", "labext-plot-status");
   statusLine.append(hint, status, clearButton);
   const summary = createElement("div", "labext-plot-summary", {}, state.summary);
@@ -42,7 +43,7 @@ export function plot(root, handle) {
       guarded: (callback) => handle.guarded(callback),
       announce: (text) => (spoken.textContent = text),
       select: (rows) => select(index, rows),
-      open: isJobs ? (row) => open(panel.names[row] ?? "", row) : null,
+      open: isJobs && opensPoints ? (row) => open(panel.names[row] ?? "", row) : null,
     });
   });
   grid.append(...views.map(({ element }) => element));

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -110,11 +111,16 @@ class DocumentView(RowView):
             (
                 cell_text(row[self.heading]),
                 "" if pd.isna(row[self.content]) else str(row[self.content]),
-                " · ".join(filter(None, (cell_text(row[label]) for label in others))),
+                " · ".join(dict.fromkeys(filter(None, (_detail(row[label]) for label in others)))),
                 row,
             )
             for row in frame.to_dict("records")
         ]
+
+
+def _detail(value: Any) -> str:
+    text = cell_text(value)
+    return f"{text} UTC" if text and isinstance(value, datetime) else text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
