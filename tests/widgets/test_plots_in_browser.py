@@ -42,6 +42,9 @@ FIGURES = """tables = {
 }
 q = plots.job_plot("job", tables)
 q"""
+TICKS = """for values in ([0, 2e9], [0, 1e-11], [999_900, 1_000_100]):
+    numbers = pd.DataFrame({"group": ["a", "b"], "value": values})
+    display(plots.table_plot(numbers, "ticks", x="group", y="value"))"""
 FRAGMENTS = "print(q.selection.length.tolist())"
 TICK_COLOR = "e => getComputedStyle(e.querySelector('.labext-plot-tick')).fill"
 
@@ -79,6 +82,24 @@ def test_histogram_of_jobs_offers_the_selection_only(page_of: Pages) -> None:
         assert shown.inner_text() == hint
     keys = nb.output(1).locator(".labext-plot-area").get_attribute("aria-label")
     assert "Enter opens" not in keys
+    assert nb.errors == []
+
+
+def test_ticks_of_an_axis_have_one_notation(page_of: Pages) -> None:
+    nb = page_of().write(PLOT, TICKS).open()
+    for cell in range(2):
+        nb.run(cell)
+    plots = nb.output(1).locator(".labext-live")
+    wait_until(lambda: plots.count() == 3)
+    nb.idle()
+    for plot, expected in zip(
+        plots.all(),
+        (["0", "1e+9", "2e+9"], ["0", "8e−12", "1e−11"], ["999,900", "1,000,000", "1,000,100"]),
+        strict=True,
+    ):
+        labels = plot.locator(".labext-plot-tick").all_text_contents()
+        assert set(expected) <= set(labels)
+        assert len({label.partition("e")[1] for label in labels if label[0] in "123456789"}) == 1
     assert nb.errors == []
 
 

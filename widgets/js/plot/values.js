@@ -19,8 +19,8 @@ export function formatValue(axis, value) {
   return formatDigits(value, Number.isInteger(value) ? 15 : 5);
 }
 
-function formatDigits(value, digits = 5) {
-  const size = Math.abs(value);
+/** Return a number with `digits` digits, in the notation for numbers up to `size`. */
+function formatDigits(value, digits = 5, size = Math.abs(value)) {
   if (size && (size < 1e-4 || size >= 10 ** (digits + 4))) {
     return value.toExponential(digits - 2).replace(/\.?0+e/, "e").replaceAll("-", MINUS);
   }
@@ -38,7 +38,9 @@ export function findTicks(axis, low, high, count) {
   if (axis.kind === "time") return timeTicks(low, high, count);
   if (axis.log) return powerTicks(low, high, count);
   const step = axis.step ?? niceStep((high - low) / Math.max(count, 1), axis.whole);
-  return multiples(low, high, step).map((value) => ({ value, label: stepLabel(value, step) }));
+  const values = multiples(low, high, step);
+  const size = Math.max(...values.map(Math.abs));
+  return values.map((value) => ({ value, label: stepLabel(value, step, size) }));
 }
 
 function multiples(low, high, step) {
@@ -58,10 +60,11 @@ export function niceStep(least, whole = false) {
   return power * (factors.find((factor) => factor * power >= least * 0.999) ?? 10);
 }
 
-function stepLabel(value, step) {
-  if (value && (Math.abs(value) >= 1e6 || step < 1e-4)) {
-    const digits = Math.ceil(Math.log10(Math.abs(value) / step)) + 2; // neighbours differ
-    return formatDigits(value, Math.min(Math.max(digits, 5), 17));
+function stepLabel(value, step, size) {
+  if (size >= 1e6 || step < 1e-4) {
+    if (value === 0) return "0";
+    const digits = Math.ceil(Math.log10(size / step)) + 2; // neighbours differ
+    return formatDigits(value, Math.min(Math.max(digits, 5), 17), size);
   }
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const needed = Number(step.toFixed(digits)) === step ? digits : digits + 1;
