@@ -108,6 +108,9 @@ def test_invalid_record_is_refused() -> None:
     for bases, letter in {"1 acgt": "1", "MKTAYIAKQRQISF": "Q"}.items():
         with pytest.raises(InputError, match=f'"{letter}" is not a base'):
             sequence_viewer(CIRCLE | {"bases": bases})
+    with pytest.raises(InputError, match="one record, not a DataFrame") as error_info:
+        parse_molecule(pd.DataFrame([{"name": "p", "bases": "ACGT"}]))
+    assert "frame.iloc[0]" in error_info.value.next_step
     with pytest.raises(InputError, match="not str"):
         sequence_viewer("ACGT")
 

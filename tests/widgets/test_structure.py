@@ -14,6 +14,7 @@ import pytest
 from widget_fakes import FakePlaceholder
 
 from labext.errors import InputError
+from labext_widgets.alignment import alignment_view
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.structure import (
@@ -420,3 +421,17 @@ def test_path_is_read_and_names_the_viewer(tmp_path: Path) -> None:
     assert structure_viewer(file).name == "ethanol.sdf"
     with pytest.raises(InputError, match=r"absent\.pdb.* cannot be read: No such file"):
         structure_viewer(tmp_path / "absent.pdb")
+
+
+@pytest.mark.parametrize("name", ["data/1A8O.pdb", "my model.cif"])
+def test_name_of_a_file_as_content_is_refused_with_the_way_to_pass_it(name: str) -> None:
+    with pytest.raises(InputError, match=f'"{name}" is the name of a file') as caught:
+        structure_viewer(name)
+    assert 'pathlib.Path("…")' in caught.value.next_step
+    with pytest.raises(InputError, match="is the name of a file"):
+        alignment_view("its.fasta")
+
+
+def test_single_residue_that_a_chain_does_not_have_is_named() -> None:
+    with pytest.raises(InputError, match="has no residue 50"):
+        structure_viewer(pdb(5)).select(50)

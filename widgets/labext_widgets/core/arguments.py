@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,21 @@ def as_integer(value: Any) -> int | None:
     return int(value)
 
 
+_FILE_NAME = re.compile(r"[^>\n]*\.[A-Za-z]\w{0,5}")
+
+
 def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
     """Return the content and the file name of a source; the name of given content is empty.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or its name is given as the content.
     """
     if not isinstance(source, Path):
+        if isinstance(source, str) and _FILE_NAME.fullmatch(source):
+            raise InputError(
+                f"{quote_value(source)} is the name of a file, not its content.",
+                'Pass it as a path: pathlib.Path("…").',
+            )
         return source, ""
     try:
         return source.read_bytes(), source.name

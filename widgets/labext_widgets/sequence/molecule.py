@@ -110,6 +110,11 @@ def parse_molecule(record: Mapping[str, Any]) -> Molecule:
             f"A sequence record is a mapping, not {type(record).__name__}.",
             'Take it from the platform: lab.sequence("pBAD30").',
         )
+    if hasattr(record, "columns"):
+        raise InputError(
+            "A sequence viewer shows one record, not a DataFrame.",
+            "Pass a row, such as frame.iloc[0].",
+        )
     fields = {key: record[key] for key in record.keys()}  # noqa: SIM118  also for rows of pandas
     name = plain(_text(fields.get("name")) or _text(fields.get("id")) or "sequence", 200)
     bases = _bases(fields.get("bases"), name)
