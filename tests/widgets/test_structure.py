@@ -190,6 +190,11 @@ def test_mmcif_is_drawn_with_its_models_and_insertion_codes() -> None:
     assert drawn.models == 3
     assert [(r.number, r.insertion) for r in drawn.residues[:3]] == [(1, ""), (2, ""), (2, "A")]
 
+    lines = mmcif(text).splitlines()
+    del lines[max(n for n, line in enumerate(lines) if line.startswith("ATOM"))]
+    shorter = structure_viewer("\n".join(lines)).state()["content"]  # by an atom of a model
+    assert parse_structure(shorter).models == 3
+
 
 def test_mmcif_that_pdb_has_no_room_for_is_drawn_by_its_first_model() -> None:
     text = "".join(f"MODEL {i}\n{pdb(5)}ENDMDL\n" for i in (1, 2, 3))

@@ -194,6 +194,7 @@ def live_file(structure: Structure) -> tuple[Format, str]:
     3Dmol ignores the models, the insertion codes and the alternate locations of mmCIF files. They
     are converted to PDB, or reduced to the first model if their names or numbers are too long.
     """
+    import biotite.file
     from biotite.structure import BadStructureError
     from biotite.structure.io import pdb, pdbx
 
@@ -203,8 +204,12 @@ def live_file(structure: Structure) -> tuple[Format, str]:
     lines: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for model in range(1, structure.models + 1):
-            atoms = pdbx.get_structure(cif, model=model)
+        try:
+            models = list(pdbx.get_structure(cif))
+        except (biotite.file.InvalidFileError, BadStructureError):  # they differ in their atoms
+            numbers = range(1, structure.models + 1)
+            models = [pdbx.get_structure(cif, model=number) for number in numbers]
+        for number, atoms in enumerate(models, 1):
             atoms.box = None
             atoms.chain_id[atoms.chain_id == ""] = " "
             file = pdb.PDBFile()
@@ -216,7 +221,7 @@ def live_file(structure: Structure) -> tuple[Format, str]:
                 reduced = pdbx.CIFFile()
                 pdbx.set_structure(reduced, atoms)
                 return "cif", reduced.serialize()
-            lines += [f"MODEL     {model:4}", *file.lines, "ENDMDL"]
+            lines += [f"MODEL     {number:4}", *file.lines, "ENDMDL"]
     return "pdb", "\n".join(lines)
 
 
