@@ -168,6 +168,20 @@ def test_lines_may_end_after_the_coordinates() -> None:
     assert not structure.b_factors.any()
 
 
+def test_first_of_alternate_locations_with_numbers_is_read() -> None:
+    rows = pdb(5).splitlines()
+    both = [f"{row[:16]}{location}{row[17:]}" for row in rows for location in "12"]
+    structure = parse_structure("\n".join(both))
+    assert structure.letters == "AAAAA"
+    assert len(structure.coordinates) == len(rows)
+
+
+def test_motion_whose_lines_end_after_the_coordinates_is_read() -> None:
+    trace = [row[:54] for row in pdb(9).splitlines() if " CA " in row]
+    text = "\n".join(row for n in range(3) for row in (f"MODEL {n + 1}", *trace, "ENDMDL"))
+    assert parse_structure(text).models == 3
+
+
 def mmcif(text: str, **names: str) -> str:
     """Return a PDB file as mmCIF, with other names of its chains or residues."""
     from biotite.structure.io import pdb as pdb_files

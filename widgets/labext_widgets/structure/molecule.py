@@ -34,6 +34,8 @@ biotite's search for contacts allocates memory for the volume between all of the
 
 _MAX_PDB_RESIDUE = 9999
 
+_LOCATIONS = str.maketrans("1234567890", "ABCDEFGHIJ")
+
 _MAX_BOND = 2.0
 """Å between the atoms of a bond that joins two residues."""
 
@@ -174,6 +176,8 @@ def parse_structure(
 
 
 def _parse_text(text: str, kind: Format, name: str) -> Structure:
+    if kind == "pdb":
+        text = "\n".join(map(_complete_line, text.splitlines()))
     atoms, models = _read(text, kind, name)
     keep = ~np.isin(atoms.res_name, list(_WATER))
     if keep.any():
@@ -333,23 +337,30 @@ def _read_pdb(text: str) -> tuple[Any, int]:
     try:
         return file.get_structure(model=1, extra_fields=["b_factor"]), models
     except ValueError:
-        file = pdb.PDBFile.read(io.StringIO("\n".join(_complete_lines(text))))
-        return file.get_structure(model=1, extra_fields=["b_factor"]), models
+        _check_columns(text)
+        raise
 
 
-def _complete_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a PDB file, with values for occupancies and B-factors that are missing."""
+def _complete_line(line: str) -> str:
+    """Return a line of a PDB file with letters for alternate locations, and no missing values.
+
+    Biotite drops locations called 1 and 2, and needs an occupancy and a B-factor.
+    """
+    if not line.startswith(("ATOM", "HETATM")):
+        return line
+    location = line[16:17].translate(_LOCATIONS)
+    occupancy, b_factor = line[54:60].strip() or "1.00", line[60:66].strip() or "0.00"
+    return f"{line[:16]:16}{location:1}{line[17:54]:37}{occupancy:>6}{b_factor:>6}{line[66:]}"
+
+
+def _check_columns(text: str) -> None:
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith(("ATOM", "HETATM")):
-            yield line
-            continue
-        try:
-            [float(line[start : start + 8]) for start in (30, 38, 46)]
-        except ValueError:
-            problem = f"line {number:,} has no coordinates in columns 31 to 54"
-            raise ValueError(problem) from None
-        occupancy, b_factor = line[54:60].strip() or "1.00", line[60:66].strip() or "0.00"
-        yield f"{line[:54]:54}{occupancy:>6}{b_factor:>6}{line[66:]}"
+        if line.startswith(("ATOM", "HETATM")):
+            try:
+                [float(line[start : start + 8]) for start in (30, 38, 46)]
+            except ValueError:
+                problem = f"line {number:,} has no coordinates in columns 31 to 54"
+                raise ValueError(problem) from None
 
 
 def _not_empty(atoms: Any) -> Any:
