@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 import short_intervals
 from cluster import Cluster, Proxy, tree
@@ -18,6 +21,7 @@ from supervision import Harness, NewHarness, is_gone, state
 from waiting import wait_until
 
 from labext.errors import SetupError
+from labext.sandbox.core.executors.cluster import scheduler_process
 from labext.sandbox.core.executors.cluster.address import (
     TlsFiles,
     check_connection,
@@ -25,6 +29,7 @@ from labext.sandbox.core.executors.cluster.address import (
 )
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.cluster.protocol import RPC_SECONDS
+from labext.sandbox.core.executors.launcher import clean_environment
 
 pytestmark = pytest.mark.faults
 
@@ -297,3 +302,38 @@ def test_unreachable_scheduler_and_missing_tls_are_one_line(
         check_connection(cluster.address.replace("tcp", "tls"), tls)
     with pytest.raises(SetupError, match="can't be reached"):
         check_connection("tcp://127.0.0.1:1", None)
+
+
+def test_scheduler_does_not_log_requests_to_lost_workers(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    environment = clean_environment() | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
+    monkeypatch.setattr(scheduler_process, "clean_environment", lambda: environment)
+    with socket.socket() as free, socket.socket() as lost:
+        free.bind(("127.0.0.1", 0))
+        lost.bind(("127.0.0.1", 0))  # refuses connections
+        port, worker = free.getsockname()[1], f"tcp://127.0.0.1:{lost.getsockname()[1]}"
+        free.close()
+        scheduler = scheduler_process.SchedulerProcess(port, None)
+        try:
+            scheduler.ensure()
+            wait_until(lambda: _can_connect(scheduler.address))
+            asyncio.run(_request_with_timeout(scheduler.address, worker))
+            time.sleep(2)  # the scheduler gives up after a second
+        finally:
+            scheduler.close()
+    assert capfd.readouterr().err == ""
+
+
+def _can_connect(address: str) -> bool:
+    with contextlib.suppress(SetupError):
+        check_connection(address, None)
+        return True
+    return False
+
+
+async def _request_with_timeout(scheduler: str, worker: str) -> None:
+    remote = distributed.rpc(scheduler)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(remote.proxy(msg={"op": "labext_sync"}, worker=worker), 0.3)
+    await remote.close_rpc()

@@ -46,7 +46,8 @@ class SchedulerProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, *self._arguments()],
             # Lost workers are reported by the service: in its log format, without a traceback.
-            env=clean_environment() | {"DASK_LOGGING__DISTRIBUTED": "critical"},
+            env=clean_environment()
+            | {"DASK_LOGGING__DISTRIBUTED": "critical", "DASK_LOGGING__ASYNCIO": "critical"},
             stdin=subprocess.PIPE,
         )
 
