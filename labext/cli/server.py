@@ -236,9 +236,11 @@ _any_path = click.Path(path_type=Path)
 @click.option("--tls-key", type=_any_path, metavar="FILE", help="Key of the certificate.")
 @click.option("--allow-plaintext", is_flag=True, help="Allow tcp:// to other machines.")
 @click.option("--slurm", is_flag=True, help="Submit workers as jobs of a Slurm cluster.")
-@click.option("--jobs", type=click.IntRange(1, 1000), default=1, metavar="N", help="Slurm jobs.")
+@click.option("--jobs", type=click.IntRange(1, 1000), metavar="N", help="Slurm jobs (default: 1).")
 @click.option("--partition", metavar="NAME", help="Slurm partition.")
-@click.option("--time", "walltime", metavar="HH:MM:SS", help="Time limit of a Slurm job.")
+@click.option(
+    "--time", "walltime", metavar="HH:MM:SS", help="Time limit of a Slurm job (default: 00:30:00)."
+)
 def worker(
     connect: str | None,
     slots: int | None,
@@ -252,7 +254,7 @@ def worker(
     tls_key: Path | None,
     allow_plaintext: bool,
     slurm: bool,
-    jobs: int,
+    jobs: int | None,
     partition: str | None,
     walltime: str | None,
 ) -> None:
@@ -261,6 +263,12 @@ def worker(
     The server is started with `--executor` and the same scheduler. With `--slurm`, workers are
     submitted to the cluster instead, and the command ends.
     """
+    for flag, value in (("--jobs", jobs), ("--partition", partition), ("--time", walltime)):
+        if value is not None and not slurm:
+            raise InputError(
+                f"`{flag}` is for workers that Slurm starts.",
+                f"Add `--slurm`, or leave out `{flag}` to start a worker on this machine.",
+            )
     if connect is None:
         raise InputError(
             "The address of the scheduler is missing.",
@@ -294,10 +302,19 @@ def worker(
 
         if slots is None or memory is None:
             raise InputError("A Slurm job needs a size.", "Add `--slots N --memory SIZE`.")
+        if host is not None:
+            raise InputError(
+                "`--host` is the address of one machine, and Slurm chooses the machines.",
+                "Leave it out.",
+            )
         numbers = submit_workers(
-            options, jobs, partition=partition, walltime=walltime, allow_plaintext=allow_plaintext
+            options,
+            jobs or 1,
+            partition=partition,
+            walltime=walltime,
+            allow_plaintext=allow_plaintext,
         )
-        print(f"Submitted {messages.pluralize(jobs, 'worker')}: {', '.join(numbers)}.")
+        print(f"Submitted {messages.pluralize(len(numbers), 'worker')}: {', '.join(numbers)}.")
         return
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     from labext.sandbox.worker import serve

@@ -38,17 +38,19 @@ def test_slurm_jobs_are_submitted_with_a_worker_each(
     names = (("ca-file", "ca.pem"), ("cert", "worker.pem"), ("key", "worker.key"))
     tls = [word for n, file in names for word in (f"--tls-{n}", str(tmp_path / "tls" / file))]
     options = ["--slots", "4", "--memory", "8GiB", "--partition", "short", "--time", "02:00:00"]
+    options += ["--name", "night shift"]
     line = ["worker", "--slurm", "--connect", "tls://lab.example.org", "--jobs", "2"]
     assert cli.main([*line, *options, *tls]) == 0
     assert "Submitted 2 workers: 41, 42." in capsys.readouterr().out
     scripts = [path.read_text() for path in sorted(sbatch.glob("script*"))]
     assert len(scripts) == 2
     for script in scripts:
-        for directive in ("-p short", "--cpus-per-task=4", "--mem=8G", "-t 02:00:00", "-n 1"):
+        for directive in ("-p short", "--cpus-per-task=4", "--mem=9G", "-t 02:00:00", "-n 1"):
             assert f"#SBATCH {directive}\n" in script
         [command] = re.findall(r"^.* -m labext\.cli worker .*$", script, re.MULTILINE)
         assert "--connect tls://lab.example.org:8786 --slots 4 --memory 8589934592" in command
         assert f"--tls-key {tmp_path}/tls/worker.key" in command
+        assert "--name 'night shift'" in command
 
 
 def test_refusal_of_slurm_is_one_line(sbatch: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,6 +63,23 @@ def test_refusal_of_slurm_is_one_line(sbatch: Path, capsys: pytest.CaptureFixtur
     assert len(message.strip().splitlines()) == 1
     assert cli.main(line) == 1
     assert "--memory SIZE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--jobs", "4"], "`--jobs` is for workers that Slurm starts. Add `--slurm`"),
+        (["--partition", "short"], "`--partition` is for workers that Slurm starts."),
+        (["--time", "02:00:00"], "`--time` is for workers that Slurm starts."),
+        (["--slurm", "--slots", "1", "--memory", "1GiB", "--host", "10.0.0.1"], "Leave it out."),
+    ],
+)
+def test_options_without_effect_are_refused(
+    options: list[str], message: str, sbatch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["worker", "--connect", "tcp://127.0.0.1:1", *options]) == 1
+    assert message in capsys.readouterr().err
+    assert not list(sbatch.glob("script*"))
 
 
 @pytest.mark.parametrize("options", [[], ["--slurm", "--slots", "1", "--memory", "1GiB"]])

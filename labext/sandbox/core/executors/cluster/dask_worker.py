@@ -19,6 +19,7 @@ import psutil
 
 from labext.actions import parameter
 from labext.errors import ServiceError, SetupError
+from labext.messages import pluralize
 from labext.sandbox.core.executors.cluster.address import TlsFiles, check_connection, is_loopback
 from labext.sandbox.core.executors.cluster.attempt_runner import AttemptRunner, create_folder
 from labext.sandbox.core.executors.cluster.protocol import WORKER_PREFIX
@@ -182,7 +183,8 @@ async def _stay_connected(
                 await worker.close(nanny=False)
             await _wait(stopped, RECONNECT_SECONDS)
             continue
-        announce(f"The worker {label} with {runner.slots} slots is connected to {options.address}.")
+        slots = pluralize(runner.slots, "slot")
+        announce(f"The worker {label} with {slots} is connected to {options.address}.")
         closing = asyncio.ensure_future(worker.finished())  # type: ignore[no-untyped-call]
         while not (closing.done() or stopped.is_set() or runner.refusal):
             await asyncio.wait(

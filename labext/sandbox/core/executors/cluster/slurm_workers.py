@@ -13,6 +13,9 @@ from typing import Any
 from labext.errors import ServiceError
 from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions
 
+OWN_MEMORY = 1 << 30
+"""Bytes that a Slurm job has for the worker itself, beside the memory for tasks."""
+
 
 def import_slurm() -> Any:
     """Import `dask_jobqueue.slurm`, and keep the handler of SIGINT, which the import replaces."""
@@ -45,7 +48,7 @@ def submit_workers(
         name="labext-worker",
         job_name="labext-worker",
         cores=options.slots,
-        memory=f"{options.memory}B",
+        memory=f"{(options.memory or 0) + OWN_MEMORY}B",
         queue=partition,
         walltime=walltime,
         config_name="slurm",
@@ -85,6 +88,8 @@ async def _submit(job: Any) -> str:
 def _command(options: WorkerOptions, *, allow_plaintext: bool) -> list[str]:
     command = [sys.executable, "-P", "-m", "labext.cli", "worker", "--connect", options.address]
     command += ["--slots", str(options.slots), "--memory", str(options.memory)]
+    if options.name is not None:
+        command += ["--name", options.name]
     if options.shared_dir is not None:
         command += ["--shared-dir", str(options.shared_dir)]
     if options.local_dir is not None:
