@@ -238,11 +238,17 @@ class Sandbox:
         Running jobs are stopped and restart with the sandbox.
 
         Raises:
+            ConflictError: it is being restored or reset.
             ServiceError: it can't be stopped.
         """
         if not self._runs():
             return False
         holder = self._holder()
+        if (work := holder.get("work")) and host_process.is_host_alive(holder):
+            raise ConflictError(
+                f"A {work} of the {self.kind} in {self.data_dir} is in progress.",
+                "Wait until it has ended.",
+            )
         for number, seconds in ((signal.SIGTERM, self._stop_seconds), (signal.SIGKILL, 5.0)):
             host_process.send_signal(holder, number)
             if _wait_until(
@@ -303,7 +309,7 @@ class Sandbox:
         self._folder.check_kind(self.kind)
         self._folder.check_is_sandbox()
         self.stop()
-        if not self._lock.acquire(seconds=STOP_SECONDS):
+        if not self._lock.acquire(seconds=STOP_SECONDS, work="reset"):
             raise ServiceError("The sandbox was started while it was reset.", "Reset it again.")
         try:
             self._drop_tables()

@@ -250,11 +250,14 @@ class FileLock:
         self.path = path
         self._descriptor: int | None = None
 
-    def acquire(self, seconds: float = 0.0) -> bool:
-        """Acquire the lock, waiting at most `seconds`; return False if another process holds it."""
+    def acquire(self, seconds: float = 0.0, work: str = "") -> bool:
+        """Acquire the lock, waiting at most `seconds`; return False if another process holds it.
+
+        `work` names what a process does that is not a host.
+        """
         until = time.monotonic() + seconds
         while True:
-            if self._try():
+            if self._try(work=work):
                 return True
             if time.monotonic() >= until:
                 return False
@@ -289,10 +292,10 @@ class FileLock:
             return True
 
     def holder(self) -> dict[str, Any]:
-        """Return `pid` and `created` of the last holder; empty if there was none."""
+        """Return `pid`, `created` and `work` of the last holder; empty if there was none."""
         return read_json(self.path)
 
-    def _try(self, sign: bool = True) -> bool:
+    def _try(self, sign: bool = True, work: str = "") -> bool:
         import fcntl
 
         descriptor = None
@@ -315,7 +318,8 @@ class FileLock:
         if sign:
             import psutil
 
-            me = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+            created = psutil.Process().create_time()
+            me = {"pid": os.getpid(), "created": created, "work": work}
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps(me).encode(), 0)
         return True

@@ -117,7 +117,7 @@ def restore(
         _check_target(folder, manifest, storage)
         folder.prepare()
         lock = FileLock(folder.lock_file)
-        if not lock.acquire(seconds=1.0):
+        if not lock.acquire(seconds=1.0, work="restore"):
             step = f"Stop it first: `{folder.command('stop')}`."
             if not replace:
                 step = (

@@ -305,6 +305,29 @@ def test_reset_stops_the_host_and_deletes_its_data(small_box):
     assert box.jobs.api_key != key
 
 
+def test_stop_and_reset_do_not_end_a_restore(small_box):
+    box = small_box()
+    box.stop()
+    lock = box.data_dir / "host.lock"
+    hold = (
+        "import pathlib, sys; from labext.sandbox.core.data_folder import FileLock;"
+        "lock = FileLock(pathlib.Path(sys.argv[1])); lock.acquire(work='restore');"
+        "print(flush=True); sys.stdin.read()"
+    )
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", hold, str(lock)], **pipes) as restore:
+        assert restore.stdout
+        restore.stdout.readline()
+        for end in (box.stop, box.reset):
+            with pytest.raises(ConflictError, match=r"A restore of the sandbox in .* in progress"):
+                end()
+        assert restore.poll() is None
+        restore.communicate()
+    assert restore.returncode == 0
+    assert not box.stop()
+    box.start()
+
+
 # Requests to the host
 
 
