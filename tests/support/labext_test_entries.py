@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from labext.sandbox.core.executors import task_process
 from labext.sandbox.core.executors.task_process import TaskError
 
 Payload = dict[str, Any]
@@ -23,6 +25,19 @@ Payload = dict[str, Any]
 
 def answer(work: Path, payload: Payload) -> dict[str, Any]:
     """Return the payload."""
+    return payload
+
+
+def fill_disk(work: Path, payload: Payload) -> dict[str, Any]:
+    """Run while the disk becomes full: for the result, or only for the report."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "out"))
+    if payload["of"] == "result":
+        raise full
+
+    def fail(path: Path, content: bytes) -> None:
+        raise full
+
+    task_process._write_whole = fail
     return payload
 
 

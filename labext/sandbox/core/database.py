@@ -351,7 +351,7 @@ def text_table(values: Collection[str]) -> TableValuedAlias:
 
 def is_disk_full(error: BaseException) -> bool:
     """Return whether a file or the database could not be written because the disk is full."""
-    if isinstance(error, OperationalError):
+    if isinstance(error, (OperationalError, sqlite3.OperationalError)):
         return (
             # SQLite reports every other cause of a failed write as an I/O error.
             _sqlite_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)

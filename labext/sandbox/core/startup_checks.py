@@ -215,7 +215,7 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
         return postgresql.explain(error, folder.database_url)
     if is_disk_full(error):
         return StorageError(
-            f"The disk is full: {folder.path} cannot be written.", "Make room, then start again."
+            f"The disk is full: {folder.path} cannot be written.", "Make room, then try again."
         )
     if is_database_corrupt(error):
         return damaged_database_error(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import importlib
 import json
@@ -29,6 +30,12 @@ variable and not the one of its task."""
 PROCESS_FILE = "process.json"
 """File in the scratch folder that a task's process writes before the entry runs, which tells the
 supervisor that an attempt has begun."""
+
+EXIT_DISK_FULL = 28
+"""Exit code of a task that could not write its report to a full disk."""
+
+DISK_FULL = "The disk was full while it ran. Try again once there is room."
+"""Reason of a task that failed on a full disk."""
 
 MAX_REASON_LENGTH = 500
 MAX_REPORT_BYTES = 4 * 1024**2
@@ -82,6 +89,19 @@ def _isolate(parent: int) -> None:
 
 def _execute(scratch: Path) -> int:
     """Run a task; return the exit code."""
+    try:
+        return _write_report(scratch)
+    except OSError as error:
+        if _is_disk_full(error):
+            return EXIT_DISK_FULL
+        raise
+
+
+def _is_disk_full(error: OSError) -> bool:
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _write_report(scratch: Path) -> int:
     _write_process_file(scratch)
     request = json.loads((scratch / "request.json").read_bytes())
     work = Path(request["work"])
@@ -176,6 +196,8 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
     except Exception as error:  # noqa: BLE001 - any exception of a tool becomes its job's reason
         sys.stderr.write(mask(traceback.format_exc()))
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if isinstance(error, OSError) and _is_disk_full(error):
+            reason = DISK_FULL
     # PostgreSQL stores no NUL characters, which files of users may contain.
     reason = mask_line(reason)[:MAX_REASON_LENGTH]
     return json.dumps({"outcome": "failed", "reason": reason}).encode()

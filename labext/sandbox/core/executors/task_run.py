@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from labext import messages
 from labext.sandbox.core.data_folder import read_json, remove_path
+from labext.sandbox.core.executors.task_process import DISK_FULL, EXIT_DISK_FULL
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Attempt, TaskOutcome
 from labext.sandbox.core.task_transitions import ClaimedTask
@@ -118,6 +119,8 @@ def outcome_of(run: TaskRun, event: Mapping[str, Any]) -> TaskOutcome:
 
 
 def _describe_exit(code: int) -> str:
+    if code == EXIT_DISK_FULL:
+        return DISK_FULL
     if code >= 0:
         return f"The tool's process ended with exit code {code} and without a result."
     with contextlib.suppress(ValueError):

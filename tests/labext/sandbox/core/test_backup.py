@@ -216,6 +216,19 @@ def test_damaged_database_is_not_backed_up(folder, tmp_path, harm):
     assert not (folder.path / ".backup").exists()
 
 
+def test_full_disk_of_the_data_folder_is_the_reason(folder, tmp_path, monkeypatch):
+    def full(*_: Any) -> None:
+        with closing(sqlite3.connect(":memory:")) as small:
+            small.execute("PRAGMA max_page_count = 2")
+            for number in range(9):
+                small.execute(f"CREATE TABLE t{number} (x)")
+
+    monkeypatch.setattr(backup, "_pin_snapshot", full)
+    with pytest.raises(StorageError, match=f"The disk is full: {folder.path} ") as caught:
+        backup.back_up(folder, tmp_path / "backup.zip")
+    assert caught.value.next_step == "Make room, then try again."
+
+
 def test_full_disk_leaves_no_partial_backup(folder, tmp_path, monkeypatch):
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -33,6 +33,7 @@ from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import StartMethod
+from labext.sandbox.core.executors.task_process import DISK_FULL
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskOutcome
 
@@ -114,6 +115,14 @@ def test_exception_or_missing_entry_point_fails_the_task(forking_harness: Harnes
     outcome = forking_harness.result("missing")
     assert outcome.outcome == "failed"
     assert "nowhere" in outcome.reason
+
+
+@pytest.mark.parametrize("of", ["result", "report"])
+def test_full_disk_is_the_reason_of_a_failed_task(forking_harness: Harness, of: str) -> None:
+    outcome = forking_harness.run("fill_disk", of=of)
+    assert (outcome.outcome, outcome.reason) == ("failed", DISK_FULL)
+    forking_harness.put("answer", "next")
+    assert forking_harness.result("next").outcome == "done"
 
 
 def test_exit_or_signal_of_the_process_fails_the_task(forking_harness: Harness) -> None:
