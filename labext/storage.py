@@ -41,9 +41,11 @@ def storage_errors(place: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else place
         if is_full(error):
-            raise StorageError(
+            full = StorageError(
                 f"The disk is full: {where} can't be written.", "Make room, then try again."
-            ) from None
+            )
+            full.errno = error.errno  # for `is_full`
+            raise full from None
         why = error.strerror or type(error).__name__
         raise StorageError(f"{where} can't be written ({why}).", write_step(error)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shlex
@@ -18,10 +19,11 @@ from supervision import kill_host
 
 from labext import JobsClient, cli
 from labext.errors import LabextError, ServiceError, StorageError
-from labext.sandbox import Sandbox
-from labext.sandbox.core.data_folder import DataFolder, read_json, write_json
+from labext.sandbox import Sandbox, host
+from labext.sandbox.core.data_folder import EXIT_DISK_FULL, DataFolder, read_json, write_json
 from labext.sandbox.core.server_settings import loopback_socket
 from labext.sandbox.jobs.administration import open_administration
+from labext.storage import storage_errors
 
 pytestmark = pytest.mark.contract
 
@@ -304,6 +306,19 @@ def test_full_disk_at_start_is_reported(stopped):
     assert "disk is full" in error.message
     assert "Make room" in error.next_step
     assert box.start().running
+
+
+def test_state_that_a_full_disk_refuses_is_reported_by_the_exit_code(tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        with storage_errors(tmp_path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(StorageError) as caught:
+        full()
+    monkeypatch.setattr(host, "write_json", full)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    folder = DataFolder(tmp_path)
+    assert host._report_failure(caught.value, folder) == EXIT_DISK_FULL
 
 
 def test_taken_or_unusable_port_is_replaced(tmp_path):
