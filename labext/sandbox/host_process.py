@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.redaction import mask
-from labext.sandbox.core.data_folder import DATABASE_VARIABLE, DataFolder
+from labext.sandbox.core.data_folder import DATABASE_VARIABLE, DataFolder, start_time
 from labext.sandbox.core.executors.launcher import clean_environment
 from labext.sandbox.nb.providers import provider_variables
 
@@ -77,7 +77,7 @@ def is_host_alive(holder: Mapping[str, Any]) -> bool:
 
     try:
         process = psutil.Process(holder["pid"])
-        same = abs(process.create_time() - holder["created"]) < 1.0
+        same = abs(start_time(process.pid) - holder["created"]) < 1.0
         return same and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, KeyError, TypeError):
         return False

@@ -316,16 +316,26 @@ class FileLock:
             ) from error
         self._descriptor = descriptor
         if sign:
-            import psutil
-
-            created = psutil.Process().create_time()
-            me = {"pid": os.getpid(), "created": created, "work": work}
+            me = {"pid": os.getpid(), "created": start_time(os.getpid()), "work": work}
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps(me).encode(), 0)
         return True
 
     def _is_at_path(self, descriptor: int) -> bool:
         return os.path.samestat(os.fstat(descriptor), self.path.stat())
+
+
+def start_time(pid: int) -> float:
+    """Return when a process has started; on Linux since the boot, whatever the clock is set to.
+
+    Raises:
+        psutil.Error: it does not exist.
+    """
+    import psutil
+
+    # First: psutil before 7.1 calculates `create_time` from the last result.
+    boot = psutil.boot_time() if sys.platform == "linux" else 0.0
+    return psutil.Process(pid).create_time() - boot
 
 
 def ensure_secret(path: Path) -> str:

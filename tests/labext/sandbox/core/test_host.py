@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -29,6 +30,7 @@ from waiting import wait_until
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import start_time
 from labext.sandbox.core.queue import Task
 
 pytestmark = pytest.mark.contract
@@ -198,8 +200,8 @@ def test_tasks_of_a_killed_host_end_and_run_again(small_box):
     kill_host(box)
     wait_until(lambda: all(is_gone(pid) for pid in processes), 2)
     assert box.status().state == "stopped"
-    alive = psutil.Process()  # a process with the former pid is another one
-    lock = {"pid": alive.pid, "created": alive.create_time()}
+    alive = os.getpid()  # a process with the former pid is another one
+    lock = {"pid": alive, "created": start_time(alive)}
     (box.data_dir / "host.lock").write_text(json.dumps(lock))
     assert box.status().state == "stopped"
     assert not box.stop()
@@ -303,6 +305,26 @@ def test_reset_stops_the_host_and_deletes_its_data(small_box):
     box.start()
     assert rows(box) == {}
     assert box.jobs.api_key != key
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of macOS records the start time")
+def test_clock_that_was_set_does_not_hide_a_running_host(small_box, monkeypatch):
+    box = small_box()
+    pid = pid_of(box)
+    read_file = psutil._pslinux.open_binary
+
+    def read_with_clock_set(name: str) -> Any:
+        if not name.endswith("/proc/stat"):
+            return read_file(name)
+        with read_file(name) as file:
+            lines = file.read().splitlines()
+        return io.BytesIO(b"\n".join(b"btime 1" if b"btime" in line else line for line in lines))
+
+    monkeypatch.setattr(psutil._pslinux, "open_binary", read_with_clock_set)
+    assert psutil.boot_time() == 1
+    assert box.start().pid == pid
+    assert box.stop()
+    assert is_gone(pid)
 
 
 def test_stop_and_reset_do_not_end_a_restore(small_box):
