@@ -37,8 +37,9 @@ def write_complete_residues(residues: Sequence[Residue], parameter: str, path: P
 
     Raises:
         ToolError: a chain has a gap, a residue is not one of the 20 amino acids, or atoms are
-            missing or unknown.
+            missing, unknown or at the same place.
     """
+    places: dict[Coordinates, str] = {}
     links = [*_protein.follows_previous(residues), False]
     lines: list[str] = []
     for index, residue in enumerate(residues):
@@ -48,6 +49,9 @@ def write_complete_residues(residues: Sequence[Residue], parameter: str, path: P
             raise ToolError(f"{parameter}: the chain has a gap before {name}.")
         is_last = index + 1 == len(residues) or residues[index + 1].chain != residue.chain
         for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, is_last):
+            if other := places.get((x, y, z)):
+                raise ToolError(f"{parameter}: {atom} of {name} has the coordinates of {other}.")
+            places[x, y, z] = f"{atom} of {name}"
             lines.append(
                 f"ATOM  {len(lines) + 1:5d}  {atom:<3} {residue.name} {residue.chain}"
                 f"{residue.number_column}   {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00"

@@ -263,6 +263,13 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
     assert message(strange) == "pdbFile: SEP 163 of chain A is not one of the 20 amino acids."
     surplus = text.replace(" CG  ASP", " CX  ASP") + lines[-1].replace(lines[-1][12:16], " CG ")
     assert "has no CG" in message(surplus)
+    place = next(x[30:54] for x in lines if x[12:16] == " CA " and int(x[22:26]) == 163)
+    same = "".join(
+        x[:30] + place + x[54:] if x[12:16] == " CB " and int(x[22:26]) == 163 else x for x in lines
+    )
+    assert message(same) == (
+        "pdbFile: CB of ASP 163 of chain A has the coordinates of CA of ASP 163 of chain A."
+    )
     assert message("".join(lines[:11])) == "pdbFile: it has 1 residues; 2 to 25 are allowed."
     whole = (DATA / "1A8O.pdb").read_text()
     assert message(whole) == "pdbFile: it has 70 residues; 2 to 25 are allowed."
