@@ -19,7 +19,8 @@ def read_people(file: Path) -> list[tuple[str, str | None]]:
     """Return the columns `email`, in lower case, and `name`.
 
     Raises:
-        InputError: the file can't be read, lacks the column `email` or has no rows.
+        InputError: the file can't be read, lacks the column `email` or has no rows, or a row has
+            no address. Empty rows, as spreadsheets export them, are skipped.
     """
     try:
         text = decode_text(user_path(file).read_bytes())
@@ -34,10 +35,15 @@ def read_people(file: Path) -> list[tuple[str, str | None]]:
         raise InputError(
             f"{file} has no column email.", "Begin it with the line `email,name`, or `email`."
         )
-    people = [
-        ((row["email"] or "").strip().lower(), (row.get("name") or "").strip() or None)
-        for row in rows
-    ]
+    people = []
+    for row in rows:
+        email, name = ((row.get(column) or "").strip() for column in ("email", "name"))
+        if email:
+            people.append((email.lower(), name or None))
+        elif any(isinstance(cell, str) and cell.strip() for cell in row.values()):
+            raise InputError(
+                f"{file} has no address in line {rows.line_num}.", "Add it, or remove the line."
+            )
     if not people:
         raise InputError(f"{file} has no rows.", "Add a line for each person.")
     return people

@@ -8,7 +8,8 @@ import psutil
 import pytest
 
 from labext import cli
-from labext.errors import LabextError
+from labext.errors import InputError, LabextError
+from labext.sandbox.core.account_files import read_people
 from labext.sandbox.jobs.administration import JobsAdministration, find_account
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.tables import Usage
@@ -102,6 +103,16 @@ def test_class_gets_accounts_and_keys_or_neither(admin, kit, service, organizati
     assert [email for email, _ in rows] == ["email", *emails]
     for _, key in rows[1:]:
         assert kit.Api(service, key).get("files").status_code == 200
+
+
+def test_empty_rows_of_a_class_are_skipped_and_a_missing_address_is_named(tmp_path):
+    table = tmp_path / "class.csv"
+    table.write_text("email,name\nA@x.org,Ann\n,\n  \nb@x.org\n,\n")
+    assert read_people(table) == [("a@x.org", "Ann"), ("b@x.org", None)]
+    table.write_text("email,name\na@x.org,Ann\n,\n,Bob\n")
+    with pytest.raises(InputError, match=r"class.csv has no address in line 4\.") as caught:
+        read_people(table)
+    assert caught.value.next_step == "Add it, or remove the line."
 
 
 def test_addresses_of_accounts_match_in_any_case(admin, kit, service, organization, tmp_path):
