@@ -187,6 +187,13 @@ class DataFolder:
             if not self.is_ours():
                 # Another process may have created the marker since the first check.
                 if any(self.path.iterdir()) and not self.is_ours():
+                    if has_content(self.state):  # copied without its hidden files
+                        marker = shlex.quote(str(self.path / MARKER_FILE))
+                        raise SetupError(
+                            f"The folder {self.path} is a data folder without the file "
+                            f"{MARKER_FILE}.",
+                            f"Copy the hidden files, too, or run `touch {marker}`.",
+                        )
                     raise SetupError(
                         f"The folder {self.path} contains other files.",
                         f"Choose an empty or a new folder for the {self.kind}.",

@@ -125,6 +125,18 @@ def test_folder_that_another_process_creates_meanwhile_is_accepted(tmp_path, mon
     assert folder.is_ours()
 
 
+def test_copy_without_hidden_files_is_refused_with_the_remedy(tmp_path):
+    folder = DataFolder(tmp_path / "a copy")
+    folder.path.mkdir()
+    write_json(folder.state, {"pid": 1})
+    with pytest.raises(SetupError, match=f"without the file {MARKER_FILE}") as caught:
+        folder.prepare()
+    assert caught.value.next_step
+    command = caught.value.next_step.split("`")[1]
+    subprocess.run(command, shell=True, check=True)
+    folder.prepare()
+
+
 def test_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SetupError, match="contains other files"):
