@@ -387,6 +387,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder.prepare()
         # A process that checks whether the lock is held acquires it for a moment.
         if not lock.acquire(seconds=1.0):
+            log.error(
+                "Another process runs or restores the %s in %s; see `%s`.",
+                *(folder.kind, folder.path, folder.command("status")),
+            )
             return EXIT_LOCKED
         if requested_database is not None:
             folder.request_database(requested_database)

@@ -325,6 +325,22 @@ def test_scheduler_does_not_log_requests_to_lost_workers(
     assert capfd.readouterr().err == ""
 
 
+def test_interrupted_scheduler_ends_without_a_message(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    scheduler = scheduler_process.SchedulerProcess(port, None)
+    try:
+        scheduler.ensure()
+        wait_until(lambda: _can_connect(scheduler.address))
+        assert scheduler._process
+        scheduler._process.send_signal(signal.SIGINT)  # as Ctrl+C in a terminal does
+        scheduler._process.wait(timeout=20)
+    finally:
+        scheduler.close()
+    assert capfd.readouterr().err == ""
+
+
 def _can_connect(address: str) -> bool:
     with contextlib.suppress(SetupError):
         check_connection(address, None)

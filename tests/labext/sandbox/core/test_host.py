@@ -30,7 +30,7 @@ from waiting import wait_until
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
-from labext.sandbox.core.data_folder import start_time
+from labext.sandbox.core.data_folder import EXIT_LOCKED, start_time
 from labext.sandbox.core.queue import Task
 
 pytestmark = pytest.mark.contract
@@ -305,6 +305,15 @@ def test_reset_stops_the_host_and_deletes_its_data(small_box):
     box.start()
     assert rows(box) == {}
     assert box.jobs.api_key != key
+
+
+def test_second_host_says_why_it_ends(small_box):
+    box = small_box()
+    command = [sys.executable, "-P", "-m", "labext.sandbox.host", str(box.data_dir)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert second.returncode == EXIT_LOCKED
+    assert f"Another process runs or restores the sandbox in {box.data_dir}" in second.stderr
+    assert len(second.stderr.splitlines()) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel of macOS records the start time")

@@ -82,7 +82,8 @@ class SchedulerProcess:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # until the parent closes the pipe or dies
+    # Until the parent closes the pipe or dies. A buffered read would fail at the end of Python.
+    os.read(sys.stdin.fileno(), 1)
     os._exit(0)
 
 
