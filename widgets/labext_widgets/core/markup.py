@@ -39,7 +39,10 @@ TRACK = f"{FAINT};forced-color-adjust:none"
 """The background of a bar, which keeps its colors in high-contrast modes."""
 
 PRINTED_WHOLE = "<style>@media print{.labext-scrolled{max-height:none!important}}</style>"
-"""A rule for elements that are scrolled: paper would show the visible part only."""
+"""A rule for elements that are scrolled: paper would show the visible part only.
+
+It is no inline style, which can't depend on the medium; untrusted notebooks lose it.
+"""
 
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Control characters, and line and paragraph separators."""

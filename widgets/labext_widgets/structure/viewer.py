@@ -350,9 +350,9 @@ class StructureViewer(LiveOutput):
         positions = structure.positions(chain, *sorted((start, end)))
         if not positions:
             numbers = [residue.number for residue in structure.residues if residue.chain == chain]
-            wanted = f"residue {start}" if start == end else f"residues {start} to {end}"
+            requested = f"residue {start}" if start == end else f"residues {start} to {end}"
             raise InputError(
-                f"Chain {chain} of {self.name} has no {wanted}.",
+                f"Chain {chain} of {self.name} has no {requested}.",
                 f"Its residues are numbered {min(numbers)} to {max(numbers)}.",
             )
         letters = "".join(structure.letters[i] for i in positions)

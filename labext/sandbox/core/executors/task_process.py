@@ -90,7 +90,7 @@ def _isolate(parent: int) -> None:
 def _execute(scratch: Path) -> int:
     """Run a task; return the exit code."""
     try:
-        return _write_report(scratch)
+        return _run_task(scratch)
     except OSError as error:
         if _is_disk_full(error):
             return EXIT_DISK_FULL
@@ -101,7 +101,8 @@ def _is_disk_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def _write_report(scratch: Path) -> int:
+def _run_task(scratch: Path) -> int:
+    """Run a task and write its report; return the exit code."""
     _write_process_file(scratch)
     request = json.loads((scratch / "request.json").read_bytes())
     work = Path(request["work"])
