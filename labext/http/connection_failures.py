@@ -97,9 +97,10 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
             )
         return ConnectionFailure(stage, reason, error)
     summary = f"The connection to the {service} at {place} was interrupted ({reason})."
-    return ConnectionFailure(
-        stage, reason, UnreachableError(summary, "Try again; check the service if this persists.")
-    )
+    step = "Try again; check the service if this persists."
+    if place.startswith("http:") and _find_cause(failure, ConnectionError) and not is_sandbox(url):
+        step += " If it uses HTTPS, begin its address with https://."
+    return ConnectionFailure(stage, reason, UnreachableError(summary, step))
 
 
 def _limit_exceeded(message: str, step: str) -> ConnectionFailure:

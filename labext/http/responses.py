@@ -132,6 +132,13 @@ def _html_title(page: str) -> str:
     return f"a web page, “{title}”" if title else "a web page"
 
 
+def quote_message(message: str) -> str:
+    """Return a server's message in parentheses for an error message; empty if there is none."""
+    message = message.strip().rstrip(".")
+    quoted = message if message.startswith("a web page") else f"“{message}”"
+    return f" ({quoted})" if message else ""
+
+
 def _json_message(body: Any) -> str:
     if isinstance(body, str):
         return body
@@ -146,11 +153,19 @@ def _json_message(body: Any) -> str:
     return message
 
 
+_NEEDS_TLS = re.compile(r"(?i)plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server")
+"""Messages of nginx and of servers in Go after a request without TLS."""
+
+
 def to_exception(
     failure: ErrorResponse, service: str, map_error: ErrorMapper | None
 ) -> LabextError:
     """Return the exception for a failure, from the service's error mapper or by status."""
     error = map_error(failure) if map_error else None
+    if failure.status == 400 and _NEEDS_TLS.search(failure.server_message):
+        error = SetupError(
+            f"The server of the {service} uses HTTPS.", "Begin its address with https://."
+        )
     if error is None:
         error = _default_exception(failure, service)
     error.status = error.status or failure.status
@@ -275,7 +290,7 @@ class Response:
         kind = self.headers.get("Content-Type", "").lower()
         start = self.content[:200].lstrip()
         if "html" in kind or looks_like_html(start.decode("utf-8", "replace")):
-            return self._unexpected_error("a response of the service")
+            return self._unexpected_error("a response of the service", is_page=True)
         length = self.headers.get("Content-Length", "")  # the header may be cut before its digits
         bounded = length.strip().isdigit() or "Transfer-Encoding" in self.headers
         if not start and not bounded:
@@ -287,15 +302,19 @@ class Response:
                 return error
         return None
 
-    def _unexpected_error(self, expected: str) -> ServiceError:
-        start = excerpt(
-            self.content[:EXCERPT_BYTES].decode("utf-8", "replace"),
-            is_cut=len(self.content) > EXCERPT_BYTES,
-        )
-        received = f"“{start}”" if start else "an empty response"
+    def _unexpected_error(self, expected: str, *, is_page: bool = False) -> ServiceError:
+        body = self.content[:EXCERPT_BYTES]
+        if is_page:
+            start = received = server_message(body, "html")
+            step = "Check the service's address, and sign in to this network if a browser asks you."
+        else:
+            is_cut = len(self.content) > EXCERPT_BYTES
+            start = excerpt(body.decode("utf-8", "replace"), is_cut=is_cut)
+            received = f"“{start}”" if start else "an empty response"
+            step = "Check the service's address, then try again."
         return ServiceError(
             f"The {self._service} answered {received} to '{self._op.name}', not {expected}.",
-            "Check the service's address, then try again.",
+            step,
             status=self.status,
             method=self._op.method,
             path=f"/{self._op.path.lstrip('/')}",

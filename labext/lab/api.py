@@ -19,6 +19,7 @@ from labext.errors import (
 )
 from labext.http import ErrorResponse, Operation, RetryMode
 from labext.http.pagination import PageGuard
+from labext.http.responses import quote_message
 
 SEQUENCES = Operation("list sequences", "GET", "dna-sequences", RetryMode.ALWAYS, answer="json")
 FOLDERS = Operation("list folders", "GET", "folders", RetryMode.ALWAYS, answer="json")
@@ -154,8 +155,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
 
 def _with_server_message(failure: ErrorResponse, message: str) -> str:
     """Append the platform's own message to an error message."""
-    server_message = failure.server_message.strip().rstrip(".")
-    return f"{message} (“{server_message}”)." if server_message else f"{message}."
+    return f"{message}{quote_message(failure.server_message)}."
 
 
 Record = dict[str, Any]

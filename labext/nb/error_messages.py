@@ -20,6 +20,7 @@ from labext.errors import (
     render_next_step,
 )
 from labext.http import ErrorResponse
+from labext.http.responses import quote_message
 from labext.nb.records import SLOTS
 
 _NEXT_STEP_START = re.compile(
@@ -391,8 +392,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
 def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError:
     reason = "does not accept the password" if has_password else "requires a password"
     # In parentheses, since masking treats text after "password:" as a secret.
-    sent = failure.server_message.strip()
-    words = f" (“{sent.rstrip('.')}”)" if sent else ""
+    words = quote_message(failure.server_message)
     step = "Check it" if has_password else "Give it"
     return SignInError(
         f"The notebook service {reason}{words}.",

@@ -20,6 +20,7 @@ from labext.http import ErrorResponse, HttpClient, Operation, RetryMode
 from labext.http.auth import clean_secret
 from labext.http.connection_pool import DOCUMENT
 from labext.http.request import RequestArguments
+from labext.http.responses import quote_message
 from labext.lab.auth.http_auth import RenewableBearerAuth
 from labext.redaction import register_secret
 
@@ -141,8 +142,7 @@ class ProviderSignIn:
 def map_provider_error(failure: ErrorResponse) -> LabextError | None:
     """Map an error response of the token endpoint to an exception (RFC 6749, section 5.2)."""
     if failure.op.method == "POST" and failure.status in (400, 401, 403):
-        message = failure.server_message.strip().rstrip(".")
-        suffix = f" (“{message}”)" if message else ""
+        suffix = quote_message(failure.server_message)
         return SignInError(
             f"The identity provider rejected the user's secret{suffix}.",
             "Check the user name and the secret, or get an ID token from the provider.",
@@ -161,7 +161,8 @@ class IdToken(RenewableBearerAuth):
     """Sign-in with an OpenID Connect ID token.
 
     The claims are read but not verified, which is the platform's task. A token that has expired or
-    has no email address is rejected before it is sent.
+    has no email address is rejected before it is sent. The lifetime of a new token from a function
+    is also right if the clock of this computer is ahead.
 
     Args:
         token: the token, or a function without arguments that returns one. The function is called
@@ -199,9 +200,10 @@ class IdToken(RenewableBearerAuth):
     def _token(self, url: str) -> str:  # noqa: ARG002 - the token does not depend on the URL
         if self._fetch_token is not None and self._clock() >= self._expires_at - _RENEWAL_SECONDS:
             self._set_token(self._fetch_token())
-        if self._clock() >= self._expires_at:
+        if (now := self._clock()) >= self._expires_at:
             raise SignInError(
-                f"The ID token has expired ({_format_time(self._expires_at)}).",
+                f"The ID token has expired ({_format_time(self._expires_at)}), by the clock of "
+                f"this computer ({_format_time(now)}).",
                 _NEXT_STEP,
                 action=_SIGN_IN,
             )
@@ -228,6 +230,10 @@ class IdToken(RenewableBearerAuth):
             )
         self._value, self._email = value, email.casefold()
         self._expires_at = float(expires) if isinstance(expires, int | float) else float("inf")
+        issued, now = claims.get("iat"), self._clock()
+        if self._fetch_token and now >= self._expires_at and isinstance(issued, int | float):
+            # New, but expired: this computer's clock is ahead, so the lifetime begins now.
+            self._expires_at += now - issued
 
 
 def _claims(token: str) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from labext import messages
@@ -132,15 +133,29 @@ def _current_user(target: Connection) -> str:
 
     Raises:
         SignInError: no credentials are known, or the platform rejected them.
+        NotFoundError: the server is not a lab platform.
     """
     from labext.lab import LabClient
 
     if target.secrets:
         with LabClient.from_connection(target) as client:
-            return describe_user(client.whoami())
+            return describe_user(_identify(client))
     with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
-        client.whoami()  # raises SignInError if the tenant requires credentials
+        _identify(client)  # raises SignInError if the tenant requires credentials
     raise SignInError(f"The platform at {target.base_url} requires sign-in.", "Sign in first.")
+
+
+def _identify(client: LabClient) -> Identity:
+    """Return the current user; if there is none, check that the address is that of a platform.
+
+    Raises:
+        NotFoundError: the server has no list of sequences.
+    """
+    identity = client.whoami()
+    if not identity.known:
+        with suppress(AccessError):  # an app without a grant
+            client.status()
+    return identity
 
 
 SIGN_IN = SignIn("lab", METHODS, _current_user)

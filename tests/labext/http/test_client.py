@@ -30,7 +30,7 @@ from labext.http import ErrorResponse, HttpClient, Operation, Response, RetryMod
 from labext.http.auth import ApiKeyAuth, BasicKeyAuth, BearerAuth
 from labext.http.connection_failures import classify_failure
 from labext.http.request import build_request
-from labext.http.responses import excerpt, server_message, to_exception
+from labext.http.responses import excerpt, quote_message, server_message, to_exception
 from labext.redaction import mask
 
 OP = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
@@ -157,6 +157,18 @@ def test_server_message_of_each_body_format(body: str, message: str) -> None:
 )
 def test_web_page_is_named_by_its_title(page: str, content_type: str, message: str) -> None:
     assert server_message(page.encode(), content_type) == message
+
+
+@pytest.mark.parametrize(
+    ("message", "quoted"),
+    [
+        ("", ""),
+        ("You may not. ", " (“You may not”)"),
+        ("a web page, “Stop”", " (a web page, “Stop”)"),
+    ],
+)
+def test_only_the_words_of_a_server_are_in_quotation_marks(message: str, quoted: str) -> None:
+    assert quote_message(message) == quoted
 
 
 @given(st.binary(max_size=300))

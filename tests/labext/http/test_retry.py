@@ -19,6 +19,7 @@ from labext.errors import (
     OutcomeUnknownError,
     ResponseLimitError,
     ServiceError,
+    SetupError,
     SignInError,
     UnreachableError,
 )
@@ -131,6 +132,33 @@ def test_read_ends_with_the_last_error(
     with pytest.raises(error, match=words):
         transport_to(server).send(READ)
     assert server.count == count
+
+
+def test_web_page_of_a_network_that_asks_to_sign_in_is_named(
+    faulty: Any, transport_to: Any
+) -> None:
+    page = "<!DOCTYPE html><html><head><title>Hotel Wi-Fi</title></head><p>Welcome</p>"
+    with pytest.raises(ServiceError, match="answered a web page, “Hotel Wi-Fi” to ") as caught:
+        transport_to(faulty(faulty.answer(page))).send(READ)
+    assert "sign in to this network" in caught.value.next_step
+
+
+HTTPS_PORT = "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head>"
+
+
+@pytest.mark.parametrize("fault", ["nginx", "closed", "reset"])
+def test_http_to_a_server_with_https_suggests_the_scheme(
+    fault: str, faulty: Any, transport_to: Any
+) -> None:
+    acts = {
+        "nginx": faulty.answer(HTTPS_PORT, 400),
+        "closed": faulty.silence,
+        "reset": faulty.reset,
+    }
+    with pytest.raises(LabextError) as caught:
+        transport_to(faulty(acts[fault])).send(READ)
+    assert "https://" in caught.value.next_step
+    assert isinstance(caught.value, SetupError if fault == "nginx" else UnreachableError)
 
 
 def test_redirect_loop_ends_after_five_redirects(faulty: Any, transport_to: Any) -> None:

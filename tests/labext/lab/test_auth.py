@@ -105,6 +105,7 @@ def test_expired_id_token_is_not_sent() -> None:
     now += 60
     with pytest.raises(SignInError, match=r"expired \(2023-11-14 22:14:20 UTC\)") as caught:
         signed_headers(auth)
+    assert "by the clock of this computer (2023-11-14 22:14:20 UTC)" in caught.value.message
     assert '"id_token"' in caught.value.next_step
 
 
@@ -136,6 +137,22 @@ def test_token_provider_is_called_again_on_expiry() -> None:
     expired = IdToken(lambda: fake_id_token(exp=1), clock=lambda: now)
     with pytest.raises(SignInError, match="expired"):
         signed_headers(expired)
+
+
+@pytest.mark.parametrize("hours_ahead", [0, 10])
+def test_new_token_is_used_for_its_lifetime_by_a_clock_that_is_ahead(hours_ahead: int) -> None:
+    now, calls = 1_700_000_000, 0
+
+    def provide() -> str:
+        nonlocal calls
+        calls += 1
+        return fake_id_token(iat=now, exp=now + 3600)
+
+    auth = IdToken(provide, clock=lambda: now + hours_ahead * 3600)
+    for elapsed, expected_calls in (0, 1), (3500, 1), (95, 2):
+        now += elapsed
+        signed_headers(auth)
+        assert calls == expected_calls
 
 
 @pytest.mark.parametrize(

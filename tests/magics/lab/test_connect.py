@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run, User
 
 from labext import config
-from labext.errors import InputError, SetupError, SignInError, UnreachableError
+from labext.errors import InputError, NotFoundError, SetupError, SignInError, UnreachableError
 from labext.frames.views import frame_text
 from labext.sandbox import Sandbox
 
@@ -281,6 +281,19 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
     with pytest.raises(UnreachableError, match="No lab platform answers"):
         run(f"%lab connect https://127.0.0.1:{port}")
     assert not user.hidden_prompts
+
+
+def test_another_server_is_not_a_platform_and_gets_no_key(
+    run: Run, box: Sandbox, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = box.lab.oidc_configuration_url.removesuffix("/.well-known/openid-configuration")
+    line = f"%lab connect {provider} --ca-bundle {box.lab.ca_bundle}"
+    with pytest.raises(NotFoundError, match="no list of sequences at this address"):
+        run(line)
+    assert not user.hidden_prompts
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", WRONG)
+    with pytest.raises(NotFoundError, match="no list of sequences at this address"):
+        run(line)
 
 
 CONFLICTS = [
