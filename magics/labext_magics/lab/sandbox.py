@@ -18,19 +18,16 @@ if TYPE_CHECKING:
 _DATA_DIR = Parameter("data-dir", value_types.PATH, "the sandbox's data folder")
 
 
-def start(
-    call: Call,  # noqa: ARG001 - every command gets a call
-    *,
-    data_dir: Path | None,
-    **options: Any,
-) -> None:
+def start(call: Call, *, data_dir: Path | None, **options: Any) -> None:
     """Start the sandbox if necessary, and select it for this session."""
-    from labext.config import SANDBOX, choose_profile, choose_sandbox
+    from labext.config import SANDBOX, choose_profile, choose_sandbox, sandbox_dir
 
     sandbox = _sandbox(data_dir, **options)
     was_running = sandbox.status().running
     status = sandbox.start()
     if data_dir is not None:
+        if status.data_dir != sandbox_dir():
+            call.session.clear_notebook()
         choose_sandbox(data_dir)
     choose_profile(None, SANDBOX)
     state = "was already running" if was_running else "is running"

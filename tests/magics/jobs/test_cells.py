@@ -144,9 +144,15 @@ def test_sandbox_has_its_own_data_dir(
     run: Run, box: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other"
+    run('%nb use "Of this sandbox" --create')
+    run(f"%lab sandbox start --data-dir {box.data_dir}")
+    assert run("%nb sources") is not None
     try:
+        capsys.readouterr()
         run(f"%lab sandbox start --data-dir {other} --rate off --workers 1")
         assert "is running" in capsys.readouterr().out
+        with pytest.raises(InputError, match="No notebook is in use"):
+            run("%nb sources")
         address = run("%jobs status")["value"]["address"]
         assert address != box.jobs.base_url
         with pytest.raises(InputError, match=re.escape(str(other))):
