@@ -199,6 +199,16 @@ def test_proxy_that_cannot_reach_the_service_is_named(
     assert "NO_PROXY" in caught.value.next_step
 
 
+def test_proxy_that_does_not_use_tls_is_not_blamed_on_the_service(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serve(QuietHandler) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.replace("http:", "https:"))
+        with pytest.raises(SetupError, match="The proxy for the service can't be") as caught:
+            ask("https://jobs.example/")
+    assert "http://" in caught.value.next_step
+
+
 def test_time_limit_starts_after_the_connection_by_a_proxy(
     faulty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Any
 ) -> None:
