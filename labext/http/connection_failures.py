@@ -78,8 +78,10 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
     if is_tls and not _find_cause(failure, *_INTERRUPTED):
         if isinstance(failure, requests.exceptions.ProxyError):
             summary = f"The proxy for the {service} can't be reached by HTTPS."
-            error = SetupError(summary, f"Most proxies begin with http://. {CHECK_PROXY}")
-            return ConnectionFailure(FailureStage.NEVER, "TLS of the proxy", error)
+            step = f"The address of most proxies begins with http://. {CHECK_PROXY}"
+            return ConnectionFailure(
+                FailureStage.NEVER, "TLS of the proxy", SetupError(summary, step)
+            )
         return _tls_failure(failure, place, service)
     if (refused := _proxy_failure(failure, url, service)) is not None:
         return refused
