@@ -119,6 +119,8 @@ def test_viewer_accepts_a_row_of_a_frame() -> None:
     frame = pd.DataFrame([CIRCLE, LINE])
     assert "circular, 2 annotations" in repr(sequence_viewer(frame.iloc[0]))
     assert "23 bp, linear" in repr(sequence_viewer(frame.iloc[1]))
+    frame["annotations"] = frame["annotations"].map(np.array)  # as read from a Parquet file
+    assert "circular, 2 annotations" in repr(sequence_viewer(frame.iloc[0]))
 
 
 @pytest.mark.parametrize("circular", [False, True])

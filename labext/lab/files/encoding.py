@@ -25,11 +25,20 @@ def _cell_value(cell: Any) -> Any:
     """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
     if hasattr(cell, "isoformat"):
         return None if cell != cell else cell.isoformat()
-    if hasattr(cell, "tolist"):  # of numpy and pandas
-        cell = cell.tolist()
+    if hasattr(cell, "tolist") or isinstance(cell, dict):
+        cell = _without_arrays(cell)
     if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
         return None
     return cell
+
+
+def _without_arrays(value: Any) -> Any:
+    """Return a value with lists and numbers of Python; Parquet files have arrays within arrays."""
+    if hasattr(value, "tolist"):  # of numpy and pandas
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _without_arrays(item) for name, item in value.items()}
+    return [_without_arrays(item) for item in value] if isinstance(value, list) else value
 
 
 def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:

@@ -220,6 +220,32 @@ def test_row_of_a_frame_is_written_and_converted_like_its_record(tmp_path: Path)
     ]
 
 
+def as_read_from_parquet(value: Any) -> Any:
+    """Return a value with an object array in place of each list, as pyarrow converts lists."""
+    if isinstance(value, dict):
+        return {name: as_read_from_parquet(item) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    array = np.empty(len(value), dtype=object)
+    array[:] = [as_read_from_parquet(item) for item in value]
+    return array
+
+
+def test_records_of_a_parquet_file_keep_features_and_exons(tmp_path: Path) -> None:
+    gene = {"name": "gene", "start": 10, "end": 60, "strand": 1}
+    regions = [{"start": 10, "end": 25}, {"start": 40, "end": 60}]
+    record = {
+        "name": "p", "bases": "ACGTA" * 20, "fields": {"Tags": {"value": ["a", "b"]}},
+        "annotations": [gene | {"type": "CDS"}],
+        "translations": [gene | {"regions": regions, "aminoAcids": ""}],
+    }  # fmt: skip
+    read = as_read_from_parquet(record)
+    expected, path = tmp_path / "expected.gb", tmp_path / "p.gb"
+    files.write(record, expected)
+    assert files.write(pd.DataFrame([read]), path).read_bytes() == expected.read_bytes()
+    assert "join(11..25,41..60)" in path.read_text()
+
+
 @pytest.mark.parametrize(
     ("strand", "span", "exons", "regions", "location"),
     [

@@ -10,6 +10,7 @@ from typing import Any
 
 from labext.dna import reverse_complement
 from labext.errors import InputError
+from labext.lab.files.encoding import to_fields
 from labext.messages import quote_value
 from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import plain
@@ -115,7 +116,7 @@ def parse_molecule(record: Mapping[str, Any]) -> Molecule:
             "A sequence viewer shows one record, not a DataFrame.",
             "Pass a row, such as frame.iloc[0].",
         )
-    fields = {key: record[key] for key in record.keys()}  # noqa: SIM118  also for rows of pandas
+    fields = to_fields(record)
     name = plain(_text(fields.get("name")) or _text(fields.get("id")) or "sequence", 200)
     bases = _bases(fields.get("bases"), name)
     bare = Molecule(name, bases, _is_true(fields.get("isCircular")))
