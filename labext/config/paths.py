@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+
+from labext.errors import SetupError
 
 _chosen_sandbox: Path | None = None
 
@@ -30,7 +33,7 @@ def sandbox_dir() -> Path:
 
 def is_default_sandbox(data_dir: Path) -> bool:
     """Return whether every shell finds this data folder without configuration."""
-    return "LABEXT_SANDBOX_DIR" not in os.environ and data_dir == _platform_sandbox()
+    return _is_default("LABEXT_SANDBOX_DIR", data_dir, _platform_sandbox)
 
 
 def server_dir() -> Path:
@@ -40,13 +43,20 @@ def server_dir() -> Path:
 
 def is_default_server(data_dir: Path) -> bool:
     """Return whether every shell finds this server's data folder without configuration."""
-    return "LABEXT_SERVER_DIR" not in os.environ and data_dir == _platform_server()
+    return _is_default("LABEXT_SERVER_DIR", data_dir, _platform_server)
 
 
 def choose_sandbox(data_dir: Path | str | None) -> None:
     """Use the sandbox in another data folder for this session; None goes back to the usual one."""
     global _chosen_sandbox
     _chosen_sandbox = None if data_dir is None else Path(data_dir).expanduser().absolute()
+
+
+def _is_default(variable: str, data_dir: Path, platform_dir: Callable[[], Path]) -> bool:
+    try:
+        return variable not in os.environ and data_dir == platform_dir()
+    except SetupError:  # no home folder
+        return False
 
 
 def _platform_server() -> Path:
@@ -65,5 +75,12 @@ def _environment_path(variable: str) -> Path | None:
 def _platform_dir(kind: str) -> Path:
     import platformdirs
 
-    folder: Path = getattr(platformdirs, kind)("labext", appauthor=False)
+    try:
+        folder: Path = getattr(platformdirs, kind)("labext", appauthor=False)
+    except RuntimeError:
+        raise SetupError(
+            "The home folder of this account is unknown.",
+            "Set HOME, or LABEXT_CONFIG_DIR, LABEXT_STATE_DIR, LABEXT_CACHE_DIR and "
+            "LABEXT_SANDBOX_DIR.",
+        ) from None
     return folder

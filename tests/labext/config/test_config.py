@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import keyring
+import platformdirs
 import pytest
 
 import labext
@@ -283,6 +284,21 @@ def test_folders_follow_the_environment(isolated: Path, monkeypatch: pytest.Monk
     for folder in (config.state_dir(), config.sandbox_dir(), config.config_dir()):
         assert folder.is_absolute()
         assert "labext" in folder.parts or "labext" in str(folder)
+
+
+def test_account_without_a_home_folder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home(*_: object, **__: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    for kind in ("config", "state", "data"):
+        monkeypatch.setattr(platformdirs, f"user_{kind}_path", no_home)
+    for variable in ("CONFIG", "STATE", "SANDBOX"):
+        monkeypatch.delenv(f"LABEXT_{variable}_DIR")
+    for find in (config.config_dir, config.state_dir, config.sandbox_dir):
+        with pytest.raises(SetupError, match="home folder of this account is unknown") as caught:
+            find()
+        assert "HOME" in caught.value.next_step
+    assert not config.is_default_sandbox(Path("sandbox"))
 
 
 def test_connect_returns_a_client_of_the_profile(isolated: Path) -> None:
