@@ -34,8 +34,8 @@ def environment_variable(service: str, name: str) -> str:
 
 
 def from_environment(service: str, name: str) -> str | None:
-    """Return a secret from the environment, or None if it is not set."""
-    return os.environ.get(environment_variable(service, name)) or None
+    """Return a secret from the environment, or None if it is not set or blank."""
+    return os.environ.get(environment_variable(service, name), "").strip() or None
 
 
 def saved_secret(service: str, profile: str | None, name: str) -> str | None:

@@ -130,6 +130,9 @@ def test_environment_takes_precedence_over_the_keyring(
     config.save_secret("jobs", "course", "api_key", "kept-key")
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", "env-key")
     assert config.connection("jobs", "course").secrets == {"api_key": "env-key"}
+    for variable in ("LABEXT_JOBS_API_KEY", "LABEXT_JOBS_BASE_URL"):  # blank counts as not set
+        monkeypatch.setenv(variable, " \n")
+    assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
 
 
 def test_repr_of_a_connection_shows_no_secret(isolated: Path) -> None:
