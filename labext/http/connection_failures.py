@@ -48,11 +48,13 @@ class ConnectionFailure:
         stage: the stage at which the connection was lost.
         reason: the reason in a few words, without the address.
         error: the exception to raise if no retry succeeds.
+        may_need_tls: whether a server that uses TLS may have closed a connection without it.
     """
 
     stage: FailureStage
     reason: str
     error: LabextError
+    may_need_tls: bool = False
 
 
 def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFailure:
@@ -103,10 +105,10 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
             )
         return ConnectionFailure(stage, reason, error)
     summary = f"The connection to the {service} at {place} was interrupted ({reason})."
-    step = "Try again; check the service if this persists."
-    if place.startswith("http:") and _find_cause(failure, ConnectionError) and not is_sandbox(url):
-        step += " If it uses HTTPS, begin its address with https://."
-    return ConnectionFailure(stage, reason, UnreachableError(summary, step))
+    error = UnreachableError(summary, "Try again; check the service if this persists.")
+    was_closed = _find_cause(failure, ConnectionError) is not None
+    may_need_tls = was_closed and place.startswith("http:") and not is_sandbox(url)
+    return ConnectionFailure(stage, reason, error, may_need_tls)
 
 
 def _limit_exceeded(message: str, step: str) -> ConnectionFailure:

@@ -172,7 +172,10 @@ def on_connection_lost(
         return RetryableError(
             failure.error, max_attempts=None if server_seen else _MAX_FIRST_CONNECTS
         )
-    return on_incomplete_response(request, failure.error)
+    error = failure.error
+    if failure.may_need_tls and not server_seen:
+        error = error.with_hint("If it uses HTTPS, begin its address with https://.")
+    return on_incomplete_response(request, error)
 
 
 def on_transfer_failure(failure: ConnectionFailure) -> Exception:

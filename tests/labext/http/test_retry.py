@@ -161,6 +161,16 @@ def test_http_to_a_server_with_https_suggests_the_scheme(
     assert isinstance(caught.value, SetupError if fault == "nginx" else UnreachableError)
 
 
+def test_lost_connection_to_a_known_server_suggests_no_scheme(
+    faulty: Any, transport_to: Any
+) -> None:
+    client = transport_to(faulty(faulty.answer(GOOD), faulty.silence))
+    client.send(READ)
+    with pytest.raises(UnreachableError) as caught:
+        client.send(READ)
+    assert "https" not in caught.value.next_step
+
+
 def test_redirect_loop_ends_after_five_redirects(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"", 307, Location="/api/jobs"))
     with pytest.raises(ServiceError, match="more than 5 times"):
