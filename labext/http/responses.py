@@ -121,6 +121,9 @@ def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
     return truncate(line, limit)
 
 
+_PAGE = "a web page"
+
+
 def looks_like_html(text: str) -> bool:
     """Return whether a text is a web page."""
     return text[:200].lstrip("\ufeff \t\r\n").lower().startswith(("<!doctype html", "<html"))
@@ -129,13 +132,13 @@ def looks_like_html(text: str) -> bool:
 def _html_title(page: str) -> str:
     match = re.search(r"<title[^>]*>(.*?)</title>", page[:20_000], re.IGNORECASE | re.DOTALL)
     title = unescape(match[1]).strip() if match else ""
-    return f"a web page, “{title}”" if title else "a web page"
+    return f"{_PAGE}, “{title}”" if title else _PAGE
 
 
 def quote_message(message: str) -> str:
     """Return a server's message in parentheses for an error message; empty if there is none."""
     message = message.strip().rstrip(".")
-    quoted = message if message.startswith("a web page") else f"“{message}”"
+    quoted = message if message.startswith(_PAGE) else f"“{message}”"
     return f" ({quoted})" if message else ""
 
 
@@ -304,14 +307,13 @@ class Response:
 
     def _unexpected_error(self, expected: str, *, is_page: bool = False) -> ServiceError:
         body = self.content[:EXCERPT_BYTES]
+        start = excerpt(body.decode("utf-8", "replace"), is_cut=len(self.content) > EXCERPT_BYTES)
+        received = f"“{start}”" if start else "an empty response"
+        step = "Check the service's address, then try again."
         if is_page:
-            start = received = server_message(body, "html")
             step = "Check the service's address, and sign in to this network if a browser asks you."
-        else:
-            is_cut = len(self.content) > EXCERPT_BYTES
-            start = excerpt(body.decode("utf-8", "replace"), is_cut=is_cut)
-            received = f"“{start}”" if start else "an empty response"
-            step = "Check the service's address, then try again."
+            page = server_message(body, "html")
+            received = page if page != _PAGE else received
         return ServiceError(
             f"The {self._service} answered {received} to '{self._op.name}', not {expected}.",
             step,
