@@ -19,6 +19,7 @@ from databases import open_database
 from transfer_benchmarks import Connection
 
 from labext.sandbox import Sandbox
+from labext.sandbox.nb.embedding.embedder import PassageEmbeddings
 from labext.sandbox.nb.providers.registry import MINILM
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Notebook, NotebookSource, Source
@@ -73,7 +74,9 @@ def fill(box: Sandbox, sources: int) -> list[str]:
                 session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
                 vectors = numbers.standard_normal((PASSAGES, 384)).astype(np.float32)
                 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                index.index_passages(session, identifier, source.title, pieces, vectors, MINILM)
+                signs = [numbers.bytes(50 * 48) for _ in pieces]  # of 200 tokens each
+                embeddings = PassageEmbeddings(MINILM, vectors, signs)
+                index.index_passages(session, identifier, source.title, pieces, embeddings)
     finally:
         database.close()
     return [f"source:{number:020d}" for number in range(sources)]

@@ -215,6 +215,17 @@ class Vector(Base):
     vector: Mapped[bytes] = mapped_column(LargeBinary)
 
 
+class TokenSigns(Base):
+    """The signs of a passage's token states (`embedding.token_signs`), by the built-in model."""
+
+    __tablename__ = "nb_token_signs"
+
+    passage_id: Mapped[int] = mapped_column(
+        ForeignKey("nb_passages.id", ondelete="CASCADE"), primary_key=True
+    )
+    signs: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class ChatSession(Entity):
     """A conversation about a notebook."""
 

@@ -49,7 +49,7 @@ a smaller one if the question has rare terms, or if its words have no stems and 
 """
 
 
-RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.5
+RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.6
 """Minimum score of further passages as a share of the best one's.
 
 The first one is for passages of the same source, where a table or a list is often cut off from the

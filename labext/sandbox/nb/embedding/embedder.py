@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Session
 from labext.actions import Action
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
+from labext.sandbox.nb.embedding import token_signs
 from labext.sandbox.nb.providers import minilm, registry
 from labext.sandbox.nb.tables import Model, Vector
 
@@ -29,6 +31,22 @@ CONTEXT_WEIGHT = 0.2
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d{1,3}[.)][ \t]+")
 
 
+@dataclass(frozen=True)
+class PassageEmbeddings:
+    """The embeddings of passages.
+
+    Attributes:
+        space: the identifier of the model.
+        vectors: unit vectors, of shape (passages, dimensions).
+        token_signs: the signs of each passage's token states (`token_signs.pack`); empty if the
+            model does not report the states.
+    """
+
+    space: str
+    vectors: Floats
+    token_signs: Sequence[bytes] = ()
+
+
 class MiniLmEmbedder:
     """Offline embedding with 384 dimensions by all-MiniLM-L6-v2."""
 
@@ -40,19 +58,28 @@ class MiniLmEmbedder:
 
         return _normalize(model.embed(texts))
 
-    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
-        """Return unit vectors of passages: weighted sums of those of the texts and the contexts.
+    def embed_query(self, query: str) -> tuple[Floats, Floats | None]:
+        """Return the unit vector of a query, and the states of its tokens."""
+        from labext.sandbox.nb.providers.minilm import model
+
+        [states] = model.embed_tokens([query])
+        return _normalize(states.mean(axis=0, keepdims=True))[0], states
+
+    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> PassageEmbeddings:
+        """Embed passages: their vectors are weighted sums of those of the texts and the contexts.
 
         `contexts` has the title and the headings of each passage, if any.
         """
+        from labext.sandbox.nb.providers.minilm import model
+
         distinct = list(dict.fromkeys(filter(str.strip, contexts)))
         plain = [_LIST_NUMBER.sub("", text) for text in texts]  # numbers have no meaning
-        embedded = self.embed([*plain, *distinct])
-        vectors = embedded[: len(texts)]
-        context_vectors = dict(zip(distinct, embedded[len(texts) :], strict=True))
+        states = [*model.embed_tokens(plain)]
+        vectors = _normalize([tokens.mean(axis=0) for tokens in states])
+        context_vectors = dict(zip(distinct, self.embed(distinct), strict=True))
         for row, context in enumerate(contexts):
             vectors[row] += CONTEXT_WEIGHT * context_vectors.get(context, 0)
-        return _normalize(vectors)
+        return PassageEmbeddings(self.id, _normalize(vectors), [*map(token_signs.pack, states)])
 
 
 class ServerEmbedder:
@@ -87,9 +114,13 @@ class ServerEmbedder:
             )
         return _normalize(vectors)
 
-    def embed_passages(self, texts: Sequence[str], _contexts: Sequence[str]) -> Floats:
-        """Return unit vectors of the texts of passages."""
-        return self.embed(texts)
+    def embed_query(self, query: str) -> tuple[Floats, Floats | None]:
+        """Return the unit vector of a query; servers do not report the states of its tokens."""
+        return self.embed([query])[0], None
+
+    def embed_passages(self, texts: Sequence[str], _contexts: Sequence[str]) -> PassageEmbeddings:
+        """Embed the texts of passages."""
+        return PassageEmbeddings(self.id, self.embed(texts))
 
 
 Embedder = MiniLmEmbedder | ServerEmbedder

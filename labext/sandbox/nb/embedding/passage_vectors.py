@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, func, insert, select
 from sqlalchemy.orm import Session
@@ -19,12 +19,14 @@ from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, limits
 from labext.sandbox.nb.background_tasks import open_site
-from labext.sandbox.nb.embedding.embedder import Embedder, default_embedder, embedder_of_space
+from labext.sandbox.nb.embedding.embedder import (
+    Embedder,
+    PassageEmbeddings,
+    default_embedder,
+    embedder_of_space,
+)
 from labext.sandbox.nb.settings import EMBEDDING_FAILURE, get_setting, set_setting
-from labext.sandbox.nb.tables import Note, Passage, Source, Vector
-
-if TYPE_CHECKING:
-    from labext.sandbox.nb.embedding.embedder import Floats
+from labext.sandbox.nb.tables import Note, Passage, Source, TokenSigns, Vector
 
 MAX_FOREGROUND_PASSAGES = 32
 """Maximum number of passages embedded within a request, or while a source is processed."""
@@ -99,28 +101,40 @@ def embed_missing(database: Database, embedder: Embedder, limit: int) -> int:
             .limit(limit)
         ).all()
     if rows:
-        vectors = embedder.embed_passages(
+        embeddings = embedder.embed_passages(
             [text for _, text, _, _ in rows],
             [passage_context(title, heading) for _, _, title, heading in rows],
         )
         with database.write(durable=False) as session:  # vectors can be recomputed
-            add_vectors(session, embedder.id, [row[0] for row in rows], vectors)
+            add_embeddings(session, [row[0] for row in rows], embeddings)
     return len(rows)
 
 
-def add_vectors(session: Session, space: str, passage_ids: Sequence[int], vectors: Floats) -> None:
-    """Store vectors of passages, except those that were deleted or have one already."""
+def add_embeddings(
+    session: Session, passage_ids: Sequence[int], embeddings: PassageEmbeddings
+) -> None:
+    """Store embeddings of passages, except those that were deleted or have one already."""
     if not passage_ids:
         return
+    space = embeddings.space
     in_range = Passage.id.between(min(passage_ids), max(passage_ids))
     missing = set(session.scalars(select(Passage.id).where(in_range, ~_has_vector(space))))
-    rows = [
+    vectors = [
         {"passage_id": number, "space": space, "vector": vector.tobytes()}
-        for number, vector in zip(passage_ids, vectors, strict=True)
+        for number, vector in zip(passage_ids, embeddings.vectors, strict=True)
         if number in missing
     ]
-    if rows:
-        session.execute(insert(Vector), rows)
+    if vectors:
+        session.execute(insert(Vector), vectors)
+    present = select(TokenSigns.passage_id).where(TokenSigns.passage_id.in_(missing))
+    missing -= set(session.scalars(present))
+    signs = [
+        {"passage_id": number, "signs": signs}
+        for number, signs in zip(passage_ids, embeddings.token_signs, strict=False)
+        if number in missing
+    ]
+    if signs:
+        session.execute(insert(TokenSigns), signs)
 
 
 def _has_vector(space: str) -> ColumnElement[bool]:

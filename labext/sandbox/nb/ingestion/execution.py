@@ -26,8 +26,7 @@ from labext.sandbox.nb.text.passages import PassageText
 from labext.sandbox.nb.transformations.service import create_insights
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from labext.sandbox.nb.embedding.embedder import PassageEmbeddings
 
 _READING_SHARE = 0.9
 """Share of the time limit after which no more insights are created."""
@@ -63,7 +62,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
             pieces = passages.with_confidence(pieces, document.transcript.confidences)
         keeps_title = payload.get("titled") or not tasks.has_provisional_title(source)
         title = source.title if keeps_title else document.title or source.title
-        space, vectors = _embed_passages(site, title, pieces, on_stage)
+        embeddings = _embed_passages(site, title, pieces, on_stage)
         insights, remark = create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
         document.text,
@@ -71,8 +70,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         pieces,
         insights,
         " ".join(filter(None, [document.remark, remark])) or None,
-        vectors,
-        space,
+        embeddings,
         None if document.transcript is None else document.transcript.model,
     )
     tasks.write_result(work, result)
@@ -110,24 +108,24 @@ def _read_source(
 
 def _embed_passages(
     site: Site, title: str, pieces: Sequence[PassageText], on_stage: OnStage
-) -> tuple[str | None, NDArray[np.float32] | None]:
-    """Return the embedding space and the vectors of the passages.
+) -> PassageEmbeddings | None:
+    """Return the embeddings of the passages.
 
-    Both are None if there is no model, its server fails, or a task in the background embeds them as
-    they are many; the source can be found by its words.
+    None if there is no model, its server fails, or a task in the background embeds them as they are
+    many; the source can be found by its words.
     """
     from starlette.exceptions import HTTPException
 
     from labext.sandbox.nb.embedding import passage_vectors
-    from labext.sandbox.nb.embedding.embedder import default_embedder
+    from labext.sandbox.nb.embedding.embedder import PassageEmbeddings, default_embedder
 
     if not 0 < len(pieces) <= passage_vectors.MAX_FOREGROUND_PASSAGES:
-        return None, None
+        return None
     on_stage("embedding")
     with site.database.read() as session:
         embedder = default_embedder(session, site)
     if embedder is None:
-        return None, None
+        return None
     import numpy as np
 
     batches = []
@@ -139,5 +137,9 @@ def _embed_passages(
             batches.append(embedder.embed_passages([piece.text for piece in batch], contexts))
     except HTTPException as error:
         print(f"The passages have no vectors yet: {error.detail}")
-        return None, None
-    return embedder.id, np.concatenate(batches)
+        return None
+    return PassageEmbeddings(
+        embedder.id,
+        np.concatenate([batch.vectors for batch in batches]),
+        [signs for batch in batches for signs in batch.token_signs],
+    )

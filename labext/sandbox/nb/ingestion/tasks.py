@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import orjson
@@ -22,15 +22,12 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files
 from labext.sandbox.nb.background_tasks import RowTask
 from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.embedding.embedder import PassageEmbeddings
 from labext.sandbox.nb.ingestion import readers, reading
 from labext.sandbox.nb.providers import chat
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Insight, Source
 from labext.sandbox.nb.text.passages import PassageText
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _TITLE_SEARCH_LENGTH = 10_000
 """Characters at the beginning of a text that are searched for a title."""
@@ -59,7 +56,7 @@ def has_provisional_title(source: Source) -> bool:
 
 
 _RESULT_FILE = "result.json"
-_VECTORS_FILE = "vectors.npy"
+_EMBEDDINGS_FILE = "embeddings.npz"
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class IngestionResult:
         insights: pairs of a transformation's title and its output.
         remark: text that may be wrong or is missing, and insights that could not be created, as a
             message to the user.
-        vectors, space: the passages' vectors and their embedding space, or None.
+        embeddings: those of the passages, or None.
         transcribed_by: the name of the model that recognized the text in speech, or None.
     """
 
@@ -82,30 +79,36 @@ class IngestionResult:
     pieces: Sequence[PassageText]
     insights: Sequence[tuple[str, str]] = ()
     remark: str | None = None
-    vectors: NDArray[np.float32] | None = None
-    space: str | None = None
+    embeddings: PassageEmbeddings | None = None
     transcribed_by: str | None = None
 
 
 def write_result(work: Path, result: IngestionResult) -> None:
     """Write a result to the folder `work`."""
-    if result.vectors is not None:
+    if result.embeddings is not None:
         import numpy as np
 
-        np.save(work / _VECTORS_FILE, result.vectors, allow_pickle=False)
-    content = orjson.dumps(replace(result, vectors=None))
-    (work / _RESULT_FILE).write_bytes(content)
+        space, vectors = np.array(result.embeddings.space), result.embeddings.vectors
+        signs = [np.frombuffer(item, np.uint8) for item in result.embeddings.token_signs]
+        np.savez(work / _EMBEDDINGS_FILE, space, vectors, *signs)
+    content = vars(result) | {"embeddings": result.embeddings is not None}
+    (work / _RESULT_FILE).write_bytes(orjson.dumps(content))
 
 
 def read_result(work: Path) -> IngestionResult:
     """Read the result in the folder `work`; raise OSError or ValueError if it is incomplete."""
     content = orjson.loads((work / _RESULT_FILE).read_bytes())
     content["pieces"] = [PassageText(**piece) for piece in content["pieces"]]
-    if content["space"] is not None:
-        import numpy as np
-
-        content["vectors"] = np.load(work / _VECTORS_FILE, allow_pickle=False)
+    content["embeddings"] = _read_embeddings(work) if content["embeddings"] else None
     return IngestionResult(**content)
+
+
+def _read_embeddings(work: Path) -> PassageEmbeddings:
+    import numpy as np
+
+    with np.load(work / _EMBEDDINGS_FILE, allow_pickle=False) as arrays:
+        space, vectors, *signs = (arrays[name] for name in arrays)
+    return PassageEmbeddings(str(space), vectors, [item.tobytes() for item in signs])
 
 
 _LONG_PRIORITY, _SHORT_PRIORITY, _AWAITED_PRIORITY = 1, 2, 3
@@ -165,9 +168,7 @@ class ProcessTask(RowTask[Source, IngestionResult]):
         row.transcribed_by = result.transcribed_by
         if result.title and not task.payload.get("titled") and has_provisional_title(row):
             row.title = result.title
-        index.index_passages(
-            session, row.id, row.title, result.pieces, result.vectors, result.space
-        )
+        index.index_passages(session, row.id, row.title, result.pieces, result.embeddings)
         passage_vectors.queue_if_due(session, site)
         session.execute(delete(Insight).where(Insight.source_id == row.id))
         session.add_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import statistics
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,19 +19,16 @@ from labext.messages import pluralize
 from labext.sandbox.core.database import count_rows, is_disk_full, text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
-from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.embedding import passage_vectors, token_signs
 from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.search import full_text, ranking
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import EVERYTHING, Scope
-from labext.sandbox.nb.tables import Note, Passage, Source
+from labext.sandbox.nb.tables import Note, Passage, Source, TokenSigns
 from labext.sandbox.nb.text.passages import PassageText
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from labext.sandbox.nb.embedding.embedder import Embedder, Floats
+    from labext.sandbox.nb.embedding.embedder import Embedder, Floats, PassageEmbeddings
     from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
 WORDS_WEIGHT, VECTORS_WEIGHT = 0.45, 0.55
@@ -78,12 +76,11 @@ def index_passages(
     parent_id: str,
     title: str,
     pieces: Sequence[PassageText],
-    vectors: NDArray[np.float32] | None = None,
-    model: str | None = None,
+    embeddings: PassageEmbeddings | None = None,
 ) -> None:
     """Replace the stored passages of a source or a note in this transaction.
 
-    Without unit vectors of a model (`Embedder.id`) the passages are embedded later.
+    Without embeddings the passages are embedded later.
     """
     remove_passages(session, [parent_id])
     passages = [
@@ -100,8 +97,8 @@ def index_passages(
     session.add_all(passages)
     session.flush()
     full_text.add_words(session, title, passages)
-    if vectors is not None and model is not None:
-        passage_vectors.add_vectors(session, model, [passage.id for passage in passages], vectors)
+    if embeddings is not None:
+        passage_vectors.add_embeddings(session, [passage.id for passage in passages], embeddings)
 
 
 def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
@@ -181,7 +178,7 @@ class SearchIndex:
                 ranked = full_text.find_by_words(session, query, scope, limit)
                 return _load_hits(session, [(number, None, rank) for number, rank in ranked])
             threshold = min_vector_similarity if min_similarity is None else min_similarity
-            matrix, vector = meaning
+            matrix, vector, tokens = meaning
             if by == "vector":
                 similar = matrix.similar(vector, scope, threshold, limit)
                 return _load_hits(session, [(number, value, value) for number, value in similar])
@@ -204,11 +201,19 @@ class SearchIndex:
             literal = max(words, key=words.__getitem__, default=None)
             kept += [item for item in ranked_hits[len(kept) :] if item[0] == literal]
             terms = ranking.Terms.of_query(query, counts, passage_count)
-            hits = _rescore(terms, words, _load_hits(session, kept))
+            hits = _load_hits(session, kept)
+            best = hits[: ranking.MAX_RESCORED]
+            by_tokens = {} if tokens is None else _token_similarities(session, tokens, best)
+            hits = _rescore(terms, words, hits, by_tokens)
             return _with_literal_hit(hits, literal, limit)
 
-    def _meaning(self, query: str, report: SearchReport) -> tuple[VectorMatrix, Floats] | None:
-        """Return the vectors of the passages and of the query; None without an embedding model."""
+    def _meaning(
+        self, query: str, report: SearchReport
+    ) -> tuple[VectorMatrix, Floats, Floats | None] | None:
+        """Return the vectors of the passages, and the vector and token states of the query.
+
+        None without an embedding model; only the built-in one reports the states.
+        """
         database = self._site.database
         with database.read() as session:
             embedder = passage_vectors.serving_embedder(session, self._site)
@@ -229,7 +234,7 @@ class SearchIndex:
             report.note = passage_vectors.failure_note(
                 session, missing, uses_previous=embedder.id != default.id
             )
-        vector = embedder.embed([query])[0]
+        vector, tokens = embedder.embed_query(query)
         try:
             if missing:
                 self._embed_missing(embedder, missing, report)
@@ -240,7 +245,7 @@ class SearchIndex:
             if not is_disk_full(error):
                 raise
             log.warning("The disk is full: %d passages are found by their words alone.", missing)
-        return self._current(embedder.id, len(vector)), vector
+        return self._current(embedder.id, len(vector)), vector, tokens
 
     def _embed_missing(self, embedder: Embedder, missing: int, report: SearchReport) -> None:
         """Embed passages without vectors; report a failure, such as for one of the texts."""
@@ -283,10 +288,34 @@ def _with_literal_hit(hits: Sequence[Hit], literal: int | None, limit: int) -> l
     return first
 
 
-def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits, the best first, with the best of them scored by their lines, too."""
+def _token_similarities(session: Session, tokens: Floats, hits: Sequence[Hit]) -> dict[int, float]:
+    """Return the similarities of passages to the tokens of a query, if their signs are stored."""
+    numbers = [hit.passage_id for hit in hits]
+    rows = session.execute(
+        select(TokenSigns.passage_id, TokenSigns.signs).where(TokenSigns.passage_id.in_(numbers))
+    )
+    return {number: token_signs.similarity(tokens, signs) for number, signs in rows}
+
+
+def _rescore(
+    terms: ranking.Terms,
+    words: Mapping[int, float],
+    hits: Sequence[Hit],
+    by_tokens: Mapping[int, float],
+) -> list[Hit]:
+    """Return hits, the best first, with the best of them scored by their lines and tokens, too.
+
+    `by_tokens` has the similarities of their tokens, as far as they are known; the mean stands for
+    the others.
+    """
     best, others = hits[: ranking.MAX_RESCORED], hits[ranking.MAX_RESCORED :]
     scores = ranking.score(terms, best, [words.get(hit.passage_id, 0.0) for hit in best])
+    if by_tokens:
+        mean = statistics.fmean(by_tokens.values())
+        scores = [
+            (score + by_tokens.get(hit.passage_id, mean)) / 2
+            for hit, score in zip(best, scores, strict=True)
+        ]
     scored = [replace(hit, relevance=score) for hit, score in zip(best, scores, strict=True)]
     scored.sort(key=lambda hit: -hit.relevance)
     lowest = scored[-1].relevance if scored else 0.0

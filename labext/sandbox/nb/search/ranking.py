@@ -56,7 +56,7 @@ class Hit:
 MIN_CONFIDENCE = 0.5
 """Minimum confidence of recognized speech that is cited; below it most words are wrong."""
 
-MAX_RESCORED = 20
+MAX_RESCORED = 40
 """Number of passages that are rescored."""
 
 _MAX_WORDS_WEIGHT = 0.7

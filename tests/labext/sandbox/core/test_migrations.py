@@ -134,6 +134,19 @@ def test_older_database_is_upgraded_with_its_rows(
             assert copy.execute("SELECT name FROM jobs_organizations").fetchone() == ("Institute",)
 
 
+def test_passages_are_embedded_again_to_get_their_token_signs(each_database: Database) -> None:
+    _upgrade(each_database, "0006")
+    vector = "INSERT INTO nb_vectors (passage_id, space, vector) VALUES (1, '{}', '')"
+    with each_database.write() as session:
+        passage = "INSERT INTO nb_passages (parent_id, position, text, heading) VALUES {}"
+        session.execute(text(passage.format("('source:a', 0, 'Text', '')")))
+        for space in ("model:all-minilm-l6-v2", "model:other"):
+            session.execute(text(vector.format(space)))
+    each_database.create(*METADATA)
+    with each_database.read() as session:
+        assert session.scalars(text("SELECT space FROM nb_vectors")).all() == ["model:other"]
+
+
 def test_database_of_a_single_service_is_upgraded(each_database: Database, other: Database) -> None:
     _upgrade(each_database, FIRST)
     missing = MetaData()

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +25,29 @@ _load_lock = threading.Lock()
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors of texts, of shape (texts, dimensions): the mean of their tokens'.
+    """Return the vectors of texts, of shape (texts, dimensions): the means of their tokens'."""
+    import numpy as np
+
+    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
+    for row, states in enumerate(embed_tokens(texts)):
+        vectors[row] = states.mean(axis=0)
+    return vectors
+
+
+def embed_tokens(texts: Sequence[str]) -> Iterator[NDArray[np.float32]]:
+    """Yield the states of the tokens of each text, of shape (tokens, dimensions).
+
+    The first and the last token are the special ones.
 
     Each text is a batch of its own: padding costs time, and the activations of a batch share one
-    scale, which would make a vector depend on the other texts.
+    scale, which would make the states depend on the other texts.
     """
     import numpy as np
 
     session = _load()
     [name] = [item.name for item in session.get_inputs()]
-    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
-    for row, text in enumerate(texts):
-        tokens = np.array([tokenizer.split_tokens(text)])
-        vectors[row] = session.run(None, {name: tokens})[0][0].mean(axis=0)
-    return vectors
+    for text in texts:
+        yield session.run(None, {name: np.array([tokenizer.split_tokens(text)])})[0][0]
 
 
 def _load() -> Any:

@@ -80,9 +80,8 @@ def test_precomputed_vectors_are_used(sqlite_world):
     embedder = MiniLmEmbedder()
     with sqlite_world.database.write() as session:
         # The vector of another text, which shows that the stored vector is used.
-        index.index_passages(
-            session, "source:a", "A", [PassageText(BREAD)], embedder.embed([SUGAR]), embedder.id
-        )
+        embeddings = embedder.embed_passages([SUGAR], [""])
+        index.index_passages(session, "source:a", "A", [PassageText(BREAD)], embeddings)
     assert parents(sqlite_world.vector(PARAPHRASE)) == ["source:a"]
 
 
@@ -346,7 +345,7 @@ def test_vector_of_a_passage_covers_its_title_and_headings():
     embedder = MiniLmEmbedder()
     query, plain = embedder.embed(["How are bacteria stored?", "Freeze the pellets at -80 °C."])
     texts = ["3. Freeze the pellets at -80 °C.", "Freeze the pellets at -80 °C."]
-    vectors = embedder.embed_passages(texts, ["", "Storage of bacterial cultures"])
+    vectors = embedder.embed_passages(texts, ["", "Storage of bacterial cultures"]).vectors
     assert np.allclose(vectors[0], plain, atol=1e-6), "list numbers do not count"
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert vectors[1] @ query > vectors[0] @ query + 0.02

@@ -1,0 +1,55 @@
+"""Compare the tokens of a query with those of passages (late interaction, as in ColBERT).
+
+It ranks passages better than their vectors, which are means over many words. The states of a
+passage's tokens are stored as the signs of the means of `WINDOW` adjacent ones: 3 KB at most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+WINDOW = 4
+"""Number of adjacent tokens whose mean state is stored."""
+
+
+def pack(states: Floats) -> bytes:
+    """Return the signs of a passage's token states, of shape (tokens, dimensions), as bits."""
+    import numpy as np
+
+    tokens = _unit_tokens(states)
+    starts = np.arange(0, len(tokens), WINDOW)
+    return (
+        np.packbits(np.add.reduceat(tokens, starts) > 0, axis=1).tobytes() if len(tokens) else b""
+    )
+
+
+def similarity(query: Floats, signs: bytes) -> float:
+    """Return the mean, over the tokens of a query, of the similarity to the closest tokens.
+
+    Args:
+        query: the states of the query's tokens, of shape (tokens, dimensions).
+        signs: the signs of a passage's token states.
+    """
+    import numpy as np
+
+    tokens, dimensions = _unit_tokens(query), query.shape[1]
+    bits = np.unpackbits(np.frombuffer(signs, np.uint8)).reshape(-1, dimensions)
+    if not len(tokens) or not len(bits):
+        return 0.0
+    vectors = (2 * bits.astype(np.float32) - 1) / np.float32(dimensions**0.5)
+    return float((tokens @ vectors.T).max(axis=1).mean())
+
+
+def _unit_tokens(states: Floats) -> Floats:
+    """Return the states of length 1, without those of the special first and last token."""
+    import numpy as np
+
+    tokens = states[1:-1]
+    unit: Floats = tokens / np.linalg.norm(tokens, axis=1, keepdims=True)
+    return unit
