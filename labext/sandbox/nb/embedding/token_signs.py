@@ -6,6 +6,7 @@ passage's tokens are stored as the signs of the means of `WINDOW` adjacent ones:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,21 +30,27 @@ def pack(states: Floats) -> bytes:
     )
 
 
-def similarity(query: Floats, signs: bytes) -> float:
-    """Return the mean, over the tokens of a query, of the similarity to the closest tokens.
+def similarities(query: Floats, signs: Sequence[bytes]) -> list[float]:
+    """Return the similarity of a query to each passage.
+
+    It is the mean, over the tokens of the query, of the similarity to the closest tokens of the
+    passage; 0 without tokens.
 
     Args:
         query: the states of the query's tokens, of shape (tokens, dimensions).
-        signs: the signs of a passage's token states.
+        signs: the signs of each passage's token states.
     """
     import numpy as np
 
     tokens, dimensions = _unit_tokens(query), query.shape[1]
-    bits = np.unpackbits(np.frombuffer(signs, np.uint8)).reshape(-1, dimensions)
-    if not len(tokens) or not len(bits):
-        return 0.0
-    vectors = (2 * bits.astype(np.float32) - 1) / np.float32(dimensions**0.5)
-    return float((tokens @ vectors.T).max(axis=1).mean())
+    counts = [len(packed) * 8 // dimensions for packed in signs]
+    results = np.zeros(len(signs))
+    if len(tokens) and any(counts):
+        bits = np.unpackbits(np.frombuffer(b"".join(signs), np.uint8)).reshape(-1, dimensions)
+        products = tokens @ (2 * bits.astype(np.float32) - 1).T / dimensions**0.5
+        starts = np.cumsum([0, *counts[:-1]])[np.array(counts) > 0]
+        results[np.array(counts) > 0] = np.maximum.reduceat(products, starts, axis=1).mean(axis=0)
+    return results.tolist()
 
 
 def _unit_tokens(states: Floats) -> Floats:

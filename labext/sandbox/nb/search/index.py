@@ -197,14 +197,13 @@ class SearchIndex:
                 for number, score in merge_scores(words, similarities)
                 if min_similarity is None or similarities.get(number, -1.0) >= min_similarity
             ]
-            kept = ranked_hits[: max(limit, ranking.MAX_RESCORED)]
+            kept = ranked_hits[: max(limit, ranking.MAX_COMPARED)]
             literal = max(words, key=words.__getitem__, default=None)
             kept += [item for item in ranked_hits[len(kept) :] if item[0] == literal]
             terms = ranking.Terms.of_query(query, counts, passage_count)
-            hits = _load_hits(session, kept)
-            best = hits[: ranking.MAX_RESCORED]
-            by_tokens = {} if tokens is None else _token_similarities(session, tokens, best)
-            hits = _rescore(terms, words, hits, by_tokens)
+            hits = _rescore(terms, words, _load_hits(session, kept))
+            if tokens is not None:
+                hits = _compare_tokens(session, tokens, hits)
             return _with_literal_hit(hits, literal, limit)
 
     def _meaning(
@@ -288,34 +287,33 @@ def _with_literal_hit(hits: Sequence[Hit], literal: int | None, limit: int) -> l
     return first
 
 
-def _token_similarities(session: Session, tokens: Floats, hits: Sequence[Hit]) -> dict[int, float]:
-    """Return the similarities of passages to the tokens of a query, if their signs are stored."""
-    numbers = [hit.passage_id for hit in hits]
-    rows = session.execute(
-        select(TokenSigns.passage_id, TokenSigns.signs).where(TokenSigns.passage_id.in_(numbers))
-    )
-    return {number: token_signs.similarity(tokens, signs) for number, signs in rows}
-
-
-def _rescore(
-    terms: ranking.Terms,
-    words: Mapping[int, float],
-    hits: Sequence[Hit],
-    by_tokens: Mapping[int, float],
-) -> list[Hit]:
-    """Return hits, the best first, with the best of them scored by their lines and tokens, too.
-
-    `by_tokens` has the similarities of their tokens, as far as they are known; the mean stands for
-    the others.
-    """
+def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits, the best first, with the best of them scored by their lines, too."""
     best, others = hits[: ranking.MAX_RESCORED], hits[ranking.MAX_RESCORED :]
     scores = ranking.score(terms, best, [words.get(hit.passage_id, 0.0) for hit in best])
-    if by_tokens:
-        mean = statistics.fmean(by_tokens.values())
-        scores = [
-            (score + by_tokens.get(hit.passage_id, mean)) / 2
-            for hit, score in zip(best, scores, strict=True)
-        ]
+    return _with_scores(best, scores, others)
+
+
+def _compare_tokens(session: Session, tokens: Floats, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits, the best first, with the best of them scored by their tokens, too.
+
+    The mean similarity stands for that of passages without signs.
+    """
+    best, others = hits[: ranking.MAX_COMPARED], hits[ranking.MAX_COMPARED :]
+    numbers = [hit.passage_id for hit in best]
+    stored = select(TokenSigns.passage_id, TokenSigns.signs)
+    rows = session.execute(stored.where(TokenSigns.passage_id.in_(numbers))).all()
+    if not rows:
+        return [*hits]
+    values = token_signs.similarities(tokens, [signs for _, signs in rows])
+    similarities = dict(zip((number for number, _ in rows), values, strict=True))
+    mean = statistics.fmean(values)
+    scores = [(hit.relevance + similarities.get(hit.passage_id, mean)) / 2 for hit in best]
+    return _with_scores(best, scores, others)
+
+
+def _with_scores(best: Sequence[Hit], scores: Sequence[float], others: Sequence[Hit]) -> list[Hit]:
+    """Return the best hits in the order of their new scores, then the others, scored below."""
     scored = [replace(hit, relevance=score) for hit, score in zip(best, scores, strict=True)]
     scored.sort(key=lambda hit: -hit.relevance)
     lowest = scored[-1].relevance if scored else 0.0

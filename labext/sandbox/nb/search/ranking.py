@@ -56,8 +56,8 @@ class Hit:
 MIN_CONFIDENCE = 0.5
 """Minimum confidence of recognized speech that is cited; below it most words are wrong."""
 
-MAX_RESCORED = 40
-"""Number of passages that are rescored."""
+MAX_RESCORED, MAX_COMPARED = 20, 40
+"""Number of passages that are scored by their lines, and by their tokens."""
 
 _MAX_WORDS_WEIGHT = 0.7
 """Weight of the words if a passage has most words of the query; the rest is that of the vectors."""

@@ -48,17 +48,20 @@ def test_signs_are_those_of_the_means_of_unit_tokens() -> None:
 
 def test_closest_tokens_of_a_passage_count() -> None:
     query = states_of(QUESTION)
-    similar, other = (token_signs.similarity(query, signs_of(text)) for text in (RETRY, OTHER))
+    texts = RETRY, OTHER, f"{RETRY} {OTHER} {OTHER}"
+    similar, other, longer = token_signs.similarities(query, [*map(signs_of, texts)])
     assert 0 < other < similar < 1
-    longer = token_signs.similarity(query, signs_of(f"{RETRY} {OTHER} {OTHER}"))
     assert longer > 0.9 * similar, "other sentences hardly matter"
 
 
 @pytest.mark.parametrize("text", ["", "  "])
 def test_texts_without_tokens_have_no_similarity(text: str) -> None:
     assert signs_of(text) == b""
-    assert token_signs.similarity(states_of(QUESTION), b"") == 0
-    assert token_signs.similarity(states_of(text), signs_of(RETRY)) == 0
+    signs = [b"", signs_of(RETRY), b"", signs_of(OTHER), b""]
+    first, similar, second, other, last = token_signs.similarities(states_of(QUESTION), signs)
+    assert first == second == last == 0 < other < similar
+    assert token_signs.similarities(states_of(QUESTION), []) == []
+    assert token_signs.similarities(states_of(text), signs) == [0.0] * 5
 
 
 def test_signs_rank_passages_with_equal_vectors(sqlite_world: World) -> None:
