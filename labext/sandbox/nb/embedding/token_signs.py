@@ -24,10 +24,10 @@ def pack(states: Floats) -> bytes:
     import numpy as np
 
     tokens = _unit_tokens(states)
-    starts = np.arange(0, len(tokens), WINDOW)
-    return (
-        np.packbits(np.add.reduceat(tokens, starts) > 0, axis=1).tobytes() if len(tokens) else b""
-    )
+    if not len(tokens):
+        return b""
+    sums = np.add.reduceat(tokens, np.arange(0, len(tokens), WINDOW))
+    return np.packbits(sums > 0, axis=1).tobytes()
 
 
 def similarities(query: Floats, signs: Sequence[bytes]) -> list[float]:
@@ -43,13 +43,14 @@ def similarities(query: Floats, signs: Sequence[bytes]) -> list[float]:
     import numpy as np
 
     tokens, dimensions = _unit_tokens(query), query.shape[1]
-    counts = [len(packed) * 8 // dimensions for packed in signs]
+    counts = np.array([len(packed) * 8 // dimensions for packed in signs], int)
     results = np.zeros(len(signs))
-    if len(tokens) and any(counts):
+    present = counts > 0
+    if len(tokens) and present.any():
         bits = np.unpackbits(np.frombuffer(b"".join(signs), np.uint8)).reshape(-1, dimensions)
         products = tokens @ (2 * bits.astype(np.float32) - 1).T / dimensions**0.5
-        starts = np.cumsum([0, *counts[:-1]])[np.array(counts) > 0]
-        results[np.array(counts) > 0] = np.maximum.reduceat(products, starts, axis=1).mean(axis=0)
+        starts = (np.cumsum(counts) - counts)[present]
+        results[present] = np.maximum.reduceat(products, starts, axis=1).mean(axis=0)
     return results.tolist()
 
 
