@@ -139,7 +139,7 @@ def test_terminal_prints_words_once(
     events = [strategy, *map(Words, PIECES), Partial(ANSWER.text, (PAPER,)), Final(ANSWER)]
     labext_widgets.stream_answer(iter(events), question=QUESTION)
     assert stream.getvalue() == (
-        f"Searching: cAMP\n{QUOTE}\n\n[1] paper.pdf, page 3: “{QUOTE}”\n\n"
+        f"Searching: cAMP\n{QUOTE}\n\n[1] paper.pdf, page 3\n\n"
         "Answered by talker: 1,200 tokens in, 30 out, $0.0021.\n"
     )
 

@@ -289,7 +289,12 @@ FOLD = Tool(
 def test_parameter_description_is_shown_in_full() -> None:
     frame = frames.parameters_frame(FOLD)
     html = frame_html(frame)
-    assert html.count(f'max-width:32em">{LONG.replace("<b>", "&lt;b&gt;")}</div></td>') == 1
+    assert (
+        html.count(
+            f'max-width:32em;overflow-wrap:anywhere">{LONG.replace("<b>", "&lt;b&gt;")}</div></td>'
+        )
+        == 1
+    )
     assert LONG in " ".join(frame_text(frame).split())
     assert max(map(len, frame_text(frame).splitlines())) <= 88
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from labext.nb.references import is_quoted
 from labext_widgets.core.markup import plain, tidy
 
 if TYPE_CHECKING:
@@ -197,6 +196,8 @@ def with_numbers(numbered: NumberedText) -> str:
 
 def citation_text(citation: Citation, answer: str) -> str:
     """Return `Title, page 3: “quote”`, without the quote if it stands in the answer."""
+    from labext.nb.references import is_quoted
+
     quote, place = plain(citation.quote, LONG), citation_place(citation)
     return f"{place}: “{quote}”" if quote and not is_quoted(citation.quote, answer) else place
 
