@@ -328,6 +328,7 @@ def _read(text: str, kind: Format, name: str) -> tuple[Any, int]:
 
 
 def _read_pdb(text: str) -> tuple[Any, int]:
+    from biotite.file import InvalidFileError
     from biotite.structure.io import pdb
 
     file = pdb.PDBFile.read(io.StringIO(text))
@@ -336,7 +337,7 @@ def _read_pdb(text: str) -> tuple[Any, int]:
         raise ValueError("it has no atoms")
     try:
         return file.get_structure(model=1, extra_fields=["b_factor"]), models
-    except ValueError:
+    except (ValueError, InvalidFileError):
         _check_columns(text)
         raise
 
