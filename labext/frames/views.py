@@ -419,12 +419,12 @@ def _visible_rows(count: int) -> Iterable[int]:
 
 
 def _truncated_texts(
-    column: _DisplayColumn, shown: _DisplayColumn, index: pd.Index[Any]
+    column: _DisplayColumn, displayed: _DisplayColumn, index: pd.Index[Any]
 ) -> Iterator[str]:
-    """Yield the first texts that a table does not show in full, each with the rows that have it."""
+    """Yield the first truncated texts of a column, each with the rows that have it."""
     rows = defaultdict[str, list[str]](list)
-    for label, text, shown_text in zip(index, column.cells, shown.cells, strict=True):
-        if text != shown_text:
+    for label, text, cell in zip(index, column.cells, displayed.cells, strict=True):
+        if text != cell:
             rows[text].append(str(label))
     for text, labels in itertools.islice(rows.items(), _MAX_PARAGRAPHS):
         noun = "row" if len(labels) == 1 else "rows"

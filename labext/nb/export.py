@@ -167,9 +167,8 @@ class _Citations:
         numbers = []
         for identifier in identifiers:
             items = queues.get(identifier, [])
-            matching = [
-                i for i in items if is_quoted(str(i.get("quote") or ""), sentence)
-            ] or items[:1]
+            quoted = [item for item in items if is_quoted(str(item.get("quote") or ""), sentence)]
+            matching = quoted or items[:1]
             if len(items) > 1:
                 items[:] = [item for item in items if item not in matching] or matching
             title = str(matching[0].get("title") or "") if matching else ""

@@ -260,7 +260,7 @@ class FileLock:
     def acquire(self, seconds: float = 0.0, work: str = "") -> bool:
         """Acquire the lock, waiting at most `seconds`; return False if another process holds it.
 
-        `work` names what a process does that is not a host.
+        `work` is what the holder does if it is not a host: `restore` or `reset`.
         """
         until = time.monotonic() + seconds
         while True:

@@ -388,12 +388,12 @@ def _option(
     if option is None:
         # without the dashes, which make all options similar
         names = [o.name for o in command.options]
-        listed = f"`{title} --help` lists its options."
+        next_step = f"`{title} --help` lists its options."
         if pair := _pair_option(command):
-            listed = f"Did you mean `--{pair} {messages.shorten(name[2:])}=…`? {listed}"
+            next_step = f"Did you mean `--{pair} {messages.shorten(name[2:])}=…`? {next_step}"
         raise InputError(
             f"`{title}` has no option `{messages.shorten(typed_name)}`.",
-            messages.suggest(name[2:], names, listed, "`--{}`"),
+            messages.suggest(name[2:], names, next_step, "`--{}`"),
         )
     if option.kind is None:
         if equals:

@@ -24,6 +24,7 @@ LINES = [
     "%%nb source --title Bench{} --async\nThe cell {} grows.",
     "%nb add page{}.md",
     "%nb sessions new --title Chat{}",
+    "%nb chat 'What grows?' --title Talk{}",
     "%nb transformations new terse{} --prompt 'Say it shortly.'",
     "%nb transform terse{} 'The cell grows.' --save Short{}",
     "%nb credentials new ollama --name shelf{} --base-url http://127.0.0.1:9/v1 --no-key",
@@ -79,7 +80,19 @@ def test_each_record_is_created_once(nb_box: Sandbox, tmp_path: Path) -> None:
             created.update(source["title"] for source in nb.sources.iter(f"Both{number}"))
         for group in (nb.transformations, nb.credentials, nb.episode_profiles, nb.podcasts):
             created.update(record["name"] for record in group.iter())
-    names = ["Both", "Other", "Plan", "Bench", "page", "Chat", "terse", "Short", "shelf", "tiny"]
+    names = [
+        "Both",
+        "Other",
+        "Plan",
+        "Bench",
+        "page",
+        "Chat",
+        "Talk",
+        "terse",
+        "Short",
+        "shelf",
+        "tiny",
+    ]
     expected = ["Episode0", *(f"{name}{number}" for name in names for number in ROUNDS)]
     counts = {name.removesuffix(".md"): count for name, count in created.items()}
     assert {name: counts.get(name) for name in expected} == dict.fromkeys(expected, 1)

@@ -14,7 +14,7 @@ import snowballstemmer  # type: ignore[import-untyped]
 from labext.cjk import UNSPACED
 
 _ABBREVIATIONS = frozenset(
-    {"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e", "str", "substr", "subsp"}
+    {"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e", "str", "substr"}
 )
 _NUMBERED_ABBREVIATIONS = frozenset(
     {"al", "approx", "ca", "eq", "eqs", "fig", "figs", "no", "nr", "p", "pp", "ref", "refs"}

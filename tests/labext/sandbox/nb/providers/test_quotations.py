@@ -395,6 +395,15 @@ def test_low_scoring_passage_is_not_quoted():
     assert [citation.id for citation in answer.citations] == ["source:near"]
 
 
+def test_passage_of_another_source_needs_60_percent_of_the_best_score():
+    """More of it, as the best passage has one of the four words: 70 %."""
+    best = hit("source:best", 1, "Bands of the ladder.", similarity=0.5)
+    close = hit("source:close", 2, "Markers run beside samples.", similarity=0.4)
+    far = hit("source:far", 3, "Samples are loaded last.", similarity=0.36)
+    answer = request("Which ladder shows fragment weights?", [best, close, far])
+    assert [citation.id for citation in answer.citations] == ["source:best", "source:close"]
+
+
 def test_table_below_the_best_passage_of_a_source_is_quoted_too():
     words = hit("source:iris", 1, "The iris plants dataset has a mean petal.", similarity=0.6)
     table = hit("source:iris", 2, "petal length: 1.0 6.9 3.76 1.76", similarity=0.3)

@@ -17,7 +17,7 @@ PAPER = """# Tight control of pBAD30
 
 E. coli cells were induced with 0.2 % arabinose (Fig. 2) at an OD of 0.5. Expression from the araBAD
 promoter is repressed by glucose, see Guzman et al. 1995. Why? Because cyclic AMP is low! Dr. Smith
-measured it in str. K-12. Spin for 10 min. Discard.
+measured it in str. K-12 substr. MG1655. Spin for 10 min. Discard.
 
 - Keep on ice.
 1. Add 1 mM IPTG
@@ -31,7 +31,7 @@ def test_sentences_are_split_at_sentence_ends() -> None:
         "Expression from the araBAD promoter is repressed by glucose, see Guzman et al. 1995.",
         "Why?",
         "Because cyclic AMP is low!",
-        "Dr. Smith measured it in str. K-12.",
+        "Dr. Smith measured it in str. K-12 substr. MG1655.",
         "Spin for 10 min.",
         "Discard.",
         "- Keep on ice.",

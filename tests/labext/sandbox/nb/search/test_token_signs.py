@@ -76,6 +76,28 @@ def test_signs_rank_passages_with_equal_vectors(sqlite_world: World) -> None:
     assert hits[0].similarity == hits[1].similarity
 
 
+def test_token_similarity_is_half_of_the_score(sqlite_world: World) -> None:
+    sqlite_world.source("retry", RETRY)
+    [hit] = sqlite_world.hybrid(QUESTION)
+    with sqlite_world.database.write() as session:
+        session.execute(delete(TokenSigns))
+    [without] = sqlite_world.hybrid(QUESTION)
+    [similarity] = token_signs.similarities(states_of(QUESTION), [signs_of(RETRY)])
+    assert hit.relevance == pytest.approx((without.relevance + similarity) / 2)
+
+
+def test_tokens_of_the_best_40_passages_are_compared(sqlite_world: World) -> None:
+    names = [sqlite_world.source(f"s{number:02}", RETRY) for number in range(42)]
+    while len(sqlite_world.vector(QUESTION, limit=50)) < len(names):  # each embeds some
+        pass
+    with sqlite_world.database.write() as session:
+        numbers = [*session.scalars(select(TokenSigns.passage_id).order_by("passage_id"))]
+        unlike = TokenSigns.passage_id.not_in([numbers[39], numbers[40]])
+        session.execute(update(TokenSigns).where(unlike).values(signs=signs_of(OTHER)))
+    found = [hit.parent_id for hit in sqlite_world.hybrid(QUESTION, limit=42)]
+    assert found == [names[39], *names[:39], *names[40:]]
+
+
 def test_passage_without_signs_is_between_similar_and_other_ones(sqlite_world: World) -> None:
     names = [sqlite_world.source(name, RETRY) for name in ("similar", "unknown", "other")]
     sqlite_world.hybrid(QUESTION)  # embeds them
