@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
@@ -23,6 +23,7 @@ from labext.sandbox.nb.ask.answers import (
     resolve_query,
     transcript_note,
 )
+from labext.sandbox.nb.ask.table_extremes import find_extremes, parse_superlatives
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import extractive, passages, segmentation
 
@@ -46,15 +47,20 @@ _NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
 class PassageQuoter:
     """The answer writer of the built-in model.
 
-    Without similarities of the built-in embedding model, for which its threshold is calibrated,
-    words decide.
+    Args:
+        uses_similarity: whether passages have similarities of the built-in embedding model, for
+            which its threshold is calibrated; without them, words decide.
+        read_source: returns all passages of a hit's source or note, in order.
     """
 
     name = extractive.MODEL_NAME
     depth = 30
 
-    def __init__(self, uses_similarity: bool) -> None:
+    def __init__(
+        self, uses_similarity: bool, read_source: Callable[[Hit], Sequence[Hit]] = lambda hit: [hit]
+    ) -> None:
         self._uses_similarity = uses_similarity
+        self._read_source = read_source
 
     def strategy(self, question: str) -> Strategy:
         """Return a strategy that searches for the question itself."""
@@ -74,7 +80,7 @@ class PassageQuoter:
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:  # noqa: ARG002
         """Merge the quotations of several searches."""
         citations = (citation for answer in answers for citation in answer.citations)
-        return _compose(question, [*dict.fromkeys(citations)])
+        return _compose(question, dict.fromkeys(citations, ""))
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Quote the passages that match a message best, in the context of the previous one."""
@@ -89,12 +95,39 @@ class PassageQuoter:
             if quote:
                 quotes.setdefault(" ".join(quote.split()), (hit, quote, score))
         best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
-        answer = _compose(text, [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best])
+        citations = {_cite_rows(hit, quote, question.stems): "" for hit, quote, _ in best}
+        answer = _compose(text, self._with_extremes(text, citations, [hit for hit, _, _ in best]))
         absent = question.absent_terms(hits) if best else []
         if not absent:
             return answer
         note = f"None of the passages found mentions {messages.join_all(absent, 'or')}."
         return replace(answer, text=f"{answer.text}\n\n{note}")
+
+    def _with_extremes(
+        self, question: str, citations: Mapping[Citation, str], hits: Sequence[Hit]
+    ) -> dict[Citation, str]:
+        """Return citations with their descriptions, with the rows that superlatives ask for.
+
+        These replace the other citations of their table.
+        """
+        if not parse_superlatives(question):
+            return dict(citations)
+        for place, hit in enumerate(hits):
+            extremes = find_extremes(question, self._read_source(hit), hit)
+            if extremes:
+                rows = {
+                    replace(cite(row.hit, row.line), table_header=extreme.table.header.text): (
+                        extreme.description
+                    )
+                    for extreme in extremes
+                    for row in extreme.rows[:MAX_PASSAGES]
+                }
+                in_table = set().union(*(extreme.table.passage_ids for extreme in extremes))
+                others = [item for item in citations.items() if item[0].passage_id not in in_table]
+                before = sum(hit.passage_id not in in_table for hit in hits[:place])
+                ordered = [*others[:before], *rows.items(), *others[before:]]
+                return dict(ordered[:MAX_PASSAGES])
+        return dict(citations)
 
 
 def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
@@ -205,16 +238,17 @@ def _best_table(part: str, stems: frozenset[str]) -> str:
     return max(tables, key=lambda table: len(stems.intersection(segmentation.stem_words(table))))
 
 
-def _compose(question: str, citations: Sequence[Citation]) -> Answer:
-    """Return an answer of quotations with their marks, or `NO_MATCH`."""
+def _compose(question: str, citations: Mapping[Citation, str]) -> Answer:
+    """Return an answer of quotations with their descriptions and marks, or `NO_MATCH`."""
     if not citations:
         return NO_MATCH
     stems = frozenset(segmentation.stem_words(question))
     blocks = [INTRODUCTION]
-    for citation in citations:
+    for citation, description in citations.items():
         page = "" if citation.page is None else f", page {citation.page}"
         title = " ".join(citation.title.split()) or "Untitled"
-        blocks.append(f"{title}{page}{transcript_note(citation)}:")
+        details = f", {description}" if description else ""
+        blocks.append(f"{title}{page}{transcript_note(citation)}{details}:")
         if citation.table_header is not None:
             blocks.append(f"First row of the table: {citation.table_header}")
         quote = _block_quote(citation.quote, stems)

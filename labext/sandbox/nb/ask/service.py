@@ -24,7 +24,12 @@ from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, SearchIndex, SearchReport
+from labext.sandbox.nb.search.index import (
+    MIN_EVIDENCE_SIMILARITY,
+    SearchIndex,
+    SearchReport,
+    read_source,
+)
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
@@ -43,7 +48,9 @@ def create_writer(
         with site.database.read() as session:
             embedder = default_embedder(session, site)
         # Its threshold is calibrated for the built-in embedding model.
-        return PassageQuoter(embedder is not None and embedder.id == registry.MINILM)
+        return PassageQuoter(
+            embedder is not None and embedder.id == registry.MINILM, partial(read_source, site)
+        )
     return LlmAnswerWriter(
         model.name,
         partial(chat.generate_reply, site, model, cancel_token=cancel_token, monitor=monitor),

@@ -271,6 +271,21 @@ class SearchIndex:
             return self._matrix
 
 
+MAX_SOURCE_PASSAGES = 5_000
+"""Maximum number of passages of a source that is read as a whole."""
+
+
+def read_source(site: Site, hit: Hit) -> list[Hit]:
+    """Return all passages of a hit's source or note, in order; none of a longer one."""
+    with site.database.read() as session:
+        statement = select(Passage.id).where(Passage.parent_id == hit.parent_id)
+        statement = statement.order_by(Passage.position).limit(MAX_SOURCE_PASSAGES + 1)
+        numbers = session.scalars(statement).all()
+        if len(numbers) > MAX_SOURCE_PASSAGES:
+            return []
+        return _load_hits(session, [(number, None, 0.0) for number in numbers])
+
+
 _MIN_LIMIT_OF_LITERAL = 5
 """Minimum number of hits of which the last is replaced by the best one by words."""
 
