@@ -249,20 +249,37 @@ def _compose(question: str, citations: Mapping[Citation, str]) -> Answer:
         title = " ".join(citation.title.split()) or "Untitled"
         details = f", {description}" if description else ""
         blocks.append(f"{title}{page}{transcript_note(citation)}{details}:")
-        if citation.table_header is not None:
-            blocks.append(f"First row of the table: {citation.table_header}")
-        quote = _block_quote(citation.quote, stems)
-        blocks.append(f"{quote} {citation_mark(citation.id)}")
+        blocks.append(_block_quote(citation, stems))
     return Answer("\n\n".join(blocks), tuple(citations))
 
 
-def _block_quote(quote: str, stems: frozenset[str]) -> str:
-    """Return a quotation as Markdown with its matching words in bold.
+def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
+    """Return a quotation as Markdown with its matching words in bold, and its mark.
 
-    Headings, such as the names of the sheets of a table, rows and items keep their lines.
+    Headings, such as the names of the sheets of a table, and items keep their lines; rows are
+    tables.
     """
-    lines = passages.display_lines(quote, headings=True)
-    return "> " + "  \n> ".join(mark_words(" ".join(line.split()), stems) for line in lines)
+    lines = [
+        " ".join(line.split()) for line in passages.display_lines(citation.quote, headings=True)
+    ]
+    blocks: list[str] = []
+    for is_row, group in groupby(lines, lambda line: passages.CELL_SEPARATOR in f" {line} "):
+        rows = [*group]
+        if is_row and not blocks and citation.table_header is not None:
+            rows.insert(0, citation.table_header)
+        marked = [mark_words(row, stems) for row in rows]
+        is_table = is_row and len(rows) > 1
+        blocks.append(_markdown_table(marked) if is_table else "  \n> ".join(marked))
+    quotation = "\n>\n> ".join(blocks)
+    end = " |" if quotation.endswith(" |") else ""
+    return f"> {quotation.removesuffix(end)} {citation_mark(citation.id)}{end}"
+
+
+def _markdown_table(rows: Sequence[str]) -> str:
+    """Return rows, of which the first is the header, as a Markdown table."""
+    header, *others = [passages.split_row(row) for row in rows]
+    header += [""] * (max(map(len, others)) - len(header))
+    return "\n> ".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *others))
 
 
 def mark_words(line: str, stems: frozenset[str]) -> str:

@@ -168,10 +168,10 @@ def parse_tables(source: Sequence[Hit]) -> list[Table]:
             if passages.CELL_SEPARATOR.strip() not in line:
                 table = None
             elif table is None:
-                table = Table(Row(hit, line.strip(), _split_row(line, line)))
+                table = Table(Row(hit, line.strip(), tuple(passages.split_row(line))))
                 tables.append(table)
             else:
-                cells = _split_row(line, table.header.line)
+                cells = passages.split_row(line)
                 if len(cells) > len(table.header.cells):
                     incomplete.add(id(table))
                 elif not all(map(_RULER_CELL.fullmatch, cells)):
@@ -179,14 +179,6 @@ def parse_tables(source: Sequence[Hit]) -> list[Table]:
                     table.rows.append(Row(hit, line.strip(), (*cells, *[""] * missing)))
         previous = hit
     return [table for table in tables if id(table) not in incomplete]
-
-
-def _split_row(line: str, header: str) -> tuple[str, ...]:
-    """Return the cells of a row; in Markdown, the first and last separator are outside of it."""
-    line = line.strip()
-    if header.strip().startswith("|"):
-        line = line.removeprefix("|").removesuffix("|")
-    return tuple(cell.strip() for cell in line.split("|"))
 
 
 def _values(rows: Sequence[Row], column: int) -> list[tuple[float, Row]]:

@@ -111,6 +111,14 @@ def row_text(line: str) -> str:
     return " ".join(line.split()).strip("| ")[:MAX_HEADER_LENGTH]
 
 
+def split_row(line: str) -> list[str]:
+    """Return the cells of a row of a table; in Markdown, separators may enclose it."""
+    line = line.strip()
+    if line.startswith("|") and line.endswith("|"):
+        line = line[1:-1]
+    return [cell.strip() for cell in line.split("|")]
+
+
 @dataclass
 class _Layout:
     """The lines of a page.

@@ -98,7 +98,6 @@ def test_acknowledgements_are_quoted():
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("| enzyme | site |\n| --- | --- |\n| EcoRI | G/AATTC |", "| **EcoRI** | G/AATTC |"),
         ("Enzyme: EcoRI\nSite: G/AATTC", "Enzyme: **EcoRI**"),
         ("- EcoRI, G/AATTC\n- SmaI", "- **EcoRI**, G/AATTC"),
         ("EcoRI | G/AATTC\n\n# Sheet 2\n\nEcoRI | none", "Sheet 2"),
@@ -321,13 +320,30 @@ def test_single_common_word_is_no_side_of_a_comparison():
     assert request("May there be more applicants than vacancies?", [unrelated]) == NO_MATCH
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["enzyme | site\nEcoRI | G/AATTC", "| enzyme | site |\n|:---|---|\n| EcoRI | G/AATTC |"],
+)
+def test_rows_are_quoted_as_a_markdown_table(text):
+    answer = request("Where does EcoRI cut?", [hit("source:a", 1, f"Enzymes:\n\n{text}")])
+    table = "> | enzyme | site |\n> | --- | --- |\n> | **EcoRI** | G/AATTC [source:a] |"
+    assert answer.text.endswith(f"> Enzymes:\n>\n{table}")
+
+
+def test_no_cell_of_a_row_that_is_wider_than_the_first_is_lost():
+    answer = request("Where does EcoRI cut?", [hit("source:a", 1, "Enzymes | \nEcoRI | G | 5 | 3")])
+    assert answer.text.endswith("> | **EcoRI** | G | 5 | 3 [source:a] |")
+    assert "> | Enzymes |  |  |  |\n> | --- | --- | --- | --- |" in answer.text
+
+
 def test_quoted_rows_have_the_first_row_of_their_table():
-    answer = request("Ethanol of R25?", [TABLE])
-    assert f"\n\nFirst row of the table: {HEADER}\n\n> **R25** | 11.22 | 4.2" in answer.text
+    answer = request("What is the yield of R25?", [TABLE])
+    table = "> | Run | Ethanol (g/L) | OD600 |\n> | --- | --- | --- |\n> | **R25** | 11.22 | 4.2 |"
+    assert table in answer.text
     (citation,) = answer.citations
     assert citation.quote == TABLE.text
     assert citation.record()["table_header"] == HEADER
-    assert "First row" not in request("Why is glucose added?").text
+    assert "---" not in request("Why is glucose added?").text
 
 
 ROWS = [f"R{n} | {n}.5 | {n % 3}.2 | batch" for n in range(20, 40)]
@@ -341,8 +357,10 @@ def test_only_the_rows_asked_for_are_quoted_of_a_long_table(start):
     if start is None:
         table = replace(table, heading=f"Runs › {HEADER}")
     answer = request("What was the ethanol of R25?", [table])
-    quoted = "> **R25** | 25.5 | 1.2 | batch [source:runs]"
-    assert answer.text.endswith(f"First row of the table: {HEADER}\n\n{quoted}")
+    assert answer.text.endswith(
+        "> | Run | **Ethanol** (g/L) | OD600 |  |\n> | --- | --- | --- | --- |\n"
+        "> | **R25** | 25.5 | 1.2 | batch [source:runs] |"
+    )
     (citation,) = answer.citations
     assert (citation.quote, citation.passage) == (ROWS[5], table.text)
 
