@@ -357,6 +357,8 @@ def _unexpected_argument(
             next_step = f"Separate words by commas: `--{last.name} {value},{text}`. {next_step}"
     elif command.instead and text[:1].isalnum():
         next_step = f"Did you mean `{command.instead} {text}`?"
+    elif text.isidentifier() and any(o.name == "from" and o not in typed for o in command.options):
+        next_step = f"Name a variable with rows by `--from {text}`; `{title} --help` shows all."
     elif command.arguments and command.arguments[-1].is_prose:
         has_braces = any(t.template or t.expression is not None for t in tokens)
         quoted = '{f"…"}' if has_braces else '"…"'
