@@ -17,6 +17,7 @@ _ADJECTIVES = (
     ("heaviest", "lightest", "weight mass kda mg kg"),
     ("newest latest", "oldest earliest", "date year"),
     ("hottest warmest", "coldest", "temperature"),
+    ("fastest", "slowest", "rate speed velocity"),
     ("highest greatest maximum max most", "lowest least fewest minimum min", ""),
 )
 """Adjectives that ask for the highest and the lowest value, and names of columns they imply."""
@@ -47,11 +48,13 @@ class Superlative:
     """The adjective of a question such as `Which plasmid has the longest fragment?`.
 
     Attributes:
+        name: the adjective.
         highest: whether the highest value is asked for, or the lowest.
         stems: the stems of the words after it, in order.
         implied: the stems of the names of columns that it implies.
     """
 
+    name: str
     highest: bool
     stems: tuple[str, ...]
     implied: frozenset[str]
@@ -78,13 +81,14 @@ def parse_superlatives(question: str) -> list[Superlative]:
     matches = [match for match in _SUPERLATIVE.finditer(question) if not match["at"]]
     superlatives: list[Superlative] = []
     for match, following in zip_longest(matches, matches[1:]):
-        highest, implied = _MEANINGS[match["name"].lower()]
+        name = match["name"].lower()
+        highest, implied = _MEANINGS[name]
         after = question[match.end() : following.start() if following else None]
         stems = tuple(segmentation.stem_words(after))
         if not stems and not implied and superlatives:
-            superlatives.append(replace(superlatives[-1], highest=highest))
+            superlatives.append(replace(superlatives[-1], name=name, highest=highest))
         else:
-            superlatives.append(Superlative(highest, stems, implied))
+            superlatives.append(Superlative(name, highest, stems, implied))
     return superlatives
 
 
@@ -239,10 +243,9 @@ def _extreme_rows(
     if values:
         best = (max if superlative.highest else min)(value for value, _ in values)
         equal = tuple(row for value, row in values if value == best)
-        adjective = "highest" if superlative.highest else "lowest"
         names = [word.strip('?,.;:!"“”()') for word in words]
         compared = f"the {len(values):,} rows" if words else f"{len(values):,} rows"
         compared += f" with {messages.join_all(names, 'and')}" if words else ""
         several = f" ({len(equal):,} rows are equal)" if len(equal) > 1 else ""
-        description = f"{adjective} “{table.header.cells[column]}” of {compared}"
+        description = f"{superlative.name} “{table.header.cells[column]}” of {compared}"
         yield Extreme(table, equal, description + several)
