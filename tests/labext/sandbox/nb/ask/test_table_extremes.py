@@ -110,6 +110,13 @@ def test_extreme_of_a_table_of_any_length_is_that_of_all_its_rows(numbers):
     assert rows("the lowest yield?", text) == [lines[numbers.index(min(numbers))]]
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"), [("Which grows fastest?", "b | 7"), ("The slowest strain?", "a | 5")]
+)
+def test_adjective_of_speed_implies_a_column_of_rates(question, expected):
+    assert rows(question, "strain | growth rate (1/h)\na | 5\nb | 7") == [expected]
+
+
 def test_rows_of_sums_are_not_compared():
     text = "\n".join([HEADER, *ROWS, "Total | | 6,246"])
     assert rows("Which plasmid has the longest fragment?", text) == [ROWS[3]]
