@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any
+
+from labext import messages
+from labext.errors import InputError
 
 Fields = dict[str, Any]
 
@@ -16,9 +20,38 @@ PRESERVED_MARK = "labext:"
 _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
+_FEATURES = ("annotations", "translations")
+_NESTED = (
+    *(*_FEATURES, "transcriptions", "parts", "primers", "aliases", "authors", "dnaAlignmentIds"),
+    *("creator", "schema", "fields", "customFields", "archiveRecord", "registrationOrigin"),
+)
+"""Fields with lists and dictionaries, which a CSV file has as text."""
+
+
 def to_fields(record: Any) -> Fields:
-    """Return a record, or a row of a DataFrame, as a dictionary of JSON values."""
-    return {str(name): _cell_value(cell) for name, cell in record.items()}
+    """Return a record, or a row of a DataFrame, as a dictionary of JSON values.
+
+    Raises:
+        InputError: the annotations or translations are text that is no list.
+    """
+    fields = {str(name): _cell_value(cell) for name, cell in record.items()}
+    for name in _NESTED:
+        if isinstance(fields.get(name), str):
+            fields[name] = _parse_nested(name, fields[name])
+    return fields
+
+
+def _parse_nested(name: str, text: str) -> Any:
+    """Return the list or dictionary that was written to a CSV file; other texts as they are."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        if name not in _FEATURES:
+            return text
+    raise InputError(
+        f"The {name} {messages.quote_value(text)} are not a list.",
+        "Spreadsheets cut long cells; use a Parquet, JSON or CSV file, or omit the column.",
+    )
 
 
 def _cell_value(cell: Any) -> Any:

@@ -246,6 +246,25 @@ def test_records_of_a_parquet_file_keep_features_and_exons(tmp_path: Path) -> No
     assert "join(11..25,41..60)" in path.read_text()
 
 
+def test_records_of_a_csv_file_keep_their_features(tmp_path: Path) -> None:
+    expected, path = tmp_path / "expected.gb", tmp_path / "p.gb"
+    frame = frames.sequences_frame([[PLASMID]], None)
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    read = pd.read_csv(tmp_path / "p.csv")
+    files.write(frame, expected)
+    files.write(read, path)
+    assert files.read(path)[0]["annotations"] == PLASMID["annotations"]
+    features = [SeqIO.read(name, "genbank").features for name in (path, expected)]
+    assert str(features[0]) == str(features[1])
+
+
+def test_features_in_a_text_that_is_no_list_are_refused(tmp_path: Path) -> None:
+    cut = {"name": "p", "bases": "ACGT", "annotations": "[{'name': 'gene', 'start': 1, 'e"}
+    with pytest.raises(InputError, match="are not a list") as refused:
+        files.write(cut, tmp_path / "p.gb")
+    assert "Parquet" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("strand", "span", "exons", "regions", "location"),
     [
