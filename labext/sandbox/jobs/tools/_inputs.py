@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -15,19 +15,6 @@ from labext import messages
 from labext.sandbox.jobs import names
 from labext.sandbox.jobs.tools.tool import Settings, ToolError
 from labext.text_files import MAX_BYTES, decode_text
-
-
-def settings_check(read: Callable[[Settings], object]) -> Callable[[Settings], str | None]:
-    """Turn a function that parses a tool's settings into a `Tool.check`."""
-
-    def check(settings: Settings) -> str | None:
-        try:
-            read(settings)
-        except ToolError as error:
-            return str(error)
-        return None
-
-    return check
 
 
 def quote_value(value: object) -> str:

@@ -45,14 +45,20 @@ class Residue:
     atoms: dict[str, Atom] = field(default_factory=dict)
 
     @property
-    def number_column(self) -> str:
-        """The number as columns 23 to 27 of a record: the insertion code is in the last one."""
-        return f"{self.number if self.number[-1:].isalpha() else f'{self.number} ':>5}"
-
-    @property
     def heavy(self) -> list[Atom]:
         """The non-hydrogen atoms."""
         return [atom for atom in self.atoms.values() if atom.element not in ("H", "D")]
+
+
+def atom_line(
+    serial: int, residue: Residue, name: str, element: str, xyz: Sequence[float], b_factor: float
+) -> str:
+    """Return an ATOM record; the insertion code of the residue is in column 27."""
+    number = residue.number if residue.number[-1:].isalpha() else f"{residue.number} "
+    return (
+        f"ATOM  {serial:5d}  {name:<3} {residue.name:>3} {residue.chain}{number:>5}   "
+        f"{xyz[0]:8.3f}{xyz[1]:8.3f}{xyz[2]:8.3f}  1.00{b_factor:6.2f}          {element:>2}"
+    )
 
 
 @dataclass(frozen=True)
@@ -256,9 +262,10 @@ _MAX_LINK_DISTANCE = 4.3
 """Maximum distance of linked alpha carbons in Å; 3.8 in a chain, 2.9 at a cis bond."""
 _UNKNOWN_RADIUS = 1.8
 """Radius in Å of heavy atoms that are missing in the chemical component dictionary."""
-_STRUCTURE_NAMES = {"a": "helix", "b": "strand", "c": "coil", "": ""}
-_STRUCTURE_CODES = {0: "c", 1: "a", 2: "b", -1: ""}
-"""Codes of biotite 2 (`PSeaElement`) as the letters of biotite 1."""
+_STRUCTURE_NAMES = {
+    "a": "helix", "b": "strand", "c": "coil", "": "", 1: "helix", 2: "strand", 0: "coil", -1: "",
+}  # fmt: skip
+"""By the letters of biotite 1 and the codes of biotite 2 (`PSeaElement`)."""
 
 
 def follows_previous(residues: Sequence[Residue]) -> list[bool]:
@@ -288,9 +295,7 @@ def secondary_structure(residues: Sequence[Residue]) -> list[str]:
     # Angles of collinear or coinciding alpha carbons are undefined; these residues are coil.
     with np.errstate(invalid="ignore", divide="ignore"):
         elements = bio.annotate_sse(trace)
-    if elements.dtype.kind in "iu":
-        return [_STRUCTURE_NAMES[_STRUCTURE_CODES[int(code)]] for code in elements]
-    return [_STRUCTURE_NAMES[str(code)] for code in elements]
+    return [_STRUCTURE_NAMES[element] for element in elements.tolist()]
 
 
 def accessible_areas(residues: Sequence[Residue], coordinates: Array, probe: float) -> Array | None:

@@ -104,7 +104,7 @@ TOOL = Tool(
     preload=("Bio.Align", "Bio.Align.substitution_matrices"),
     passes=("alignment.fasta",),
     passes_content="{molecule} alignment",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

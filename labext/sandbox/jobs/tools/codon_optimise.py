@@ -296,7 +296,7 @@ TOOL = Tool(
     passes=("optimised.fasta",),
     figures=("codons.csv",),
     passes_content="DNA",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

@@ -311,7 +311,7 @@ TOOL = Tool(
     passes=("rank_1.pdb",),
     figures=("conformers.csv",),
     passes_content="small molecule",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

@@ -159,7 +159,7 @@ TOOL = Tool(
     passes=("fragments.fasta",),
     figures=("fragments.csv",),
     passes_content="DNA",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

@@ -116,7 +116,7 @@ TOOL = Tool(
     extra="gpl-tools",
     passes=("proteins.fasta",),
     passes_content="protein",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

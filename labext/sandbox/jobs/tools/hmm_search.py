@@ -263,7 +263,7 @@ TOOL = Tool(
     passes=("domains.fasta",),
     figures=("hits.csv",),
     passes_content="{molecule}",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

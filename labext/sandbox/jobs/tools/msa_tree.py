@@ -202,7 +202,7 @@ TOOL = Tool(
     passes=("alignment.fasta",),
     figures=("distances.csv",),
     passes_content="{molecule} alignment",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

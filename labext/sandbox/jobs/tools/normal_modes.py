@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext.sandbox.jobs.tools import _inputs, _outputs
-from labext.sandbox.jobs.tools._protein import Residue, check_size, read_residues
+from labext.sandbox.jobs.tools._protein import Residue, atom_line, check_size, read_residues
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ TOOL = Tool(
     passes=("mode*.pdb",),
     figures=("eigenvalues.csv", "fluctuations.csv"),
     passes_content="protein structure",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 
@@ -228,14 +228,9 @@ def _format_trajectory(residues: Sequence[Residue], coordinates: Array, displace
     lines = []
     for model, factor in enumerate(np.linspace(-1, 1, FRAMES), 1):
         lines.append(f"MODEL     {model:4d}")
-        for serial, (residue, (x, y, z)) in enumerate(
-            zip(residues, coordinates + factor * displacement, strict=True), 1
-        ):
-            lines.append(
-                f"ATOM  {serial:5d}  CA  {residue.name:>3} {residue.chain}{residue.number_column}"
-                f"   {x:8.3f}{y:8.3f}{z:8.3f}  1.00"
-                f"{relative_motion[serial - 1]:6.2f}           C"
-            )
+        nodes = zip(residues, coordinates + factor * displacement, relative_motion, strict=True)
+        for serial, (residue, xyz, motion) in enumerate(nodes, 1):
+            lines.append(atom_line(serial, residue, "CA", "C", xyz, motion))
         lines.append("ENDMDL")
     return "\n".join([*lines, "END\n"])
 

@@ -100,7 +100,7 @@ TOOL = Tool(
     passes=("peptide.pdb",),
     figures=("ramachandran.csv",),
     passes_content="protein structure",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

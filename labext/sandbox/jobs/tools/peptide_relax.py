@@ -32,7 +32,7 @@ _TERMINAL_BOND_LENGTH = 1.25
 """Length in Å of the bonds from the last carbon to its oxygens."""
 
 
-def write_complete_residues(residues: Sequence[Residue], parameter: str, path: Path) -> None:
+def write_complete_residues(residues: Sequence[Residue], path: Path) -> None:
     """Write the heavy atoms as a PDB file, adding a missing terminal oxygen to each chain.
 
     Raises:
@@ -46,35 +46,31 @@ def write_complete_residues(residues: Sequence[Residue], parameter: str, path: P
         name = f"{residue.name} {residue.number} of chain {residue.chain}"
         is_first = index == 0 or residues[index - 1].chain != residue.chain
         if not is_first and not links[index]:
-            raise ToolError(f"{parameter}: the chain has a gap before {name}.")
+            raise ToolError(f"pdbFile: the chain has a gap before {name}.")
         is_last = index + 1 == len(residues) or residues[index + 1].chain != residue.chain
-        for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, is_last):
-            if other := places.get((x, y, z)):
-                raise ToolError(f"{parameter}: {atom} of {name} has the coordinates of {other}.")
-            places[x, y, z] = f"{atom} of {name}"
-            lines.append(
-                f"ATOM  {len(lines) + 1:5d}  {atom:<3} {residue.name} {residue.chain}"
-                f"{residue.number_column}   {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00"
-                f"          {element:>2}"
-            )
+        for atom, element, xyz in _expected_atoms(residue, name, is_last):
+            if other := places.get(xyz):
+                raise ToolError(f"pdbFile: {atom} of {name} has the coordinates of {other}.")
+            places[xyz] = f"{atom} of {name}"
+            lines.append(_protein.atom_line(len(lines) + 1, residue, atom, element, xyz, 0.0))
         if is_last:
             lines.append("TER")
     path.write_text("\n".join([*lines, "END\n"]), encoding="utf-8")
 
 
 def _expected_atoms(
-    residue: Residue, name: str, parameter: str, is_last: bool
+    residue: Residue, name: str, is_last: bool
 ) -> list[tuple[str, str, Coordinates]]:
     if residue.name not in _SIDE_CHAIN_ATOMS:
-        raise ToolError(f"{parameter}: {name} is not one of the 20 amino acids.")
+        raise ToolError(f"pdbFile: {name} is not one of the 20 amino acids.")
     expected = [*_BACKBONE_ATOMS, *_SIDE_CHAIN_ATOMS[residue.name].split()]
     atom_by_name = {atom.name: atom for atom in residue.heavy}
     missing = [atom for atom in expected if atom not in atom_by_name]
     if missing:
-        raise ToolError(f"{parameter}: {name} has no {', '.join(missing)}.")
+        raise ToolError(f"pdbFile: {name} has no {', '.join(missing)}.")
     unknown = [atom for atom in atom_by_name if atom not in (*expected, "OXT")]
     if unknown:
-        raise ToolError(f"{parameter}: {name} has an unknown atom {unknown[0]}.")
+        raise ToolError(f"pdbFile: {name} has an unknown atom {unknown[0]}.")
     atoms = [(atom, atom_by_name[atom].element, atom_by_name[atom].xyz) for atom in expected]
     if is_last:
         oxygen = atom_by_name["OXT"].xyz if "OXT" in atom_by_name else _terminal_oxygen(residue)
@@ -411,7 +407,7 @@ TOOL = Tool(
     passes=("rank_1.pdb",),
     figures=("minimisation.csv", "energies.csv"),
     passes_content="protein structure",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 
@@ -451,7 +447,7 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
         return folder / "peptide.pdb"
     residues = _protein.read_residues(inputs["pdbFile"])
     _protein.check_size(residues, MIN_RESIDUES, MAX_RESIDUES)
-    write_complete_residues(residues, "pdbFile", folder / "complete.pdb")
+    write_complete_residues(residues, folder / "complete.pdb")
     return folder / "complete.pdb"
 
 

@@ -182,7 +182,7 @@ TOOL = Tool(
     extra="gpl-tools",
     passes=("products.fasta",),
     passes_content="DNA",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

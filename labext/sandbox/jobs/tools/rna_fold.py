@@ -133,7 +133,7 @@ TOOL = Tool(
     passes=("structure.dbn",),
     figures=("pairs.csv",),
     passes_content="RNA fold",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

@@ -137,7 +137,7 @@ TOOL = Tool(
     passes=("residues.csv",),
     figures=("residues.csv",),
     passes_content="table",
-    check=_inputs.settings_check(_read_request),
+    read=_read_request,
 )
 
 

@@ -67,16 +67,10 @@ class Parameter:
 
     def record(self) -> dict[str, Any]:
         """Return the parameter as listed by `GET /tools`, without null values (JOBS-28)."""
-        record: dict[str, Any] = {"name": self.name, "required": self.required}
-        if self.type is not None:
-            record["type"] = self.type
-        if self.default is not None:
-            record["default"] = self.default
-        if self.description is not None:
-            record["description"] = self.description
-        if self.options is not None:
-            record["options"] = list(self.options)
-        return record
+        names = ("name", "required", "type", "default", "description")
+        values = {name: getattr(self, name) for name in names}
+        values["options"] = self.options and list(self.options)
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -99,9 +93,8 @@ class Tool:
         cores: the number of cores that a job uses.
         memory: the memory to reserve for a job in bytes; None for the memory limit of the service.
         figures: the CSV outputs that clients draw as figures, in order (JOBS-196).
-        check: takes settings, with or without defaults, and returns the first error as one
-            sentence, or None. Values of files are the sent names or contents; uploaded files are
-            read by `run` only.
+        read: parses settings, with or without defaults, and raises ToolError for the first error.
+            Values of files are the sent names or contents; uploaded files are read by `run` only.
     """
 
     name: str
@@ -119,7 +112,7 @@ class Tool:
     figures: tuple[str, ...] = ()
     cores: int = 1
     memory: int | None = None
-    check: Callable[[Settings], str | None] | None = None
+    read: Callable[[Settings], object] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
         """Return the parameters that are available with the permissions `gates`."""
@@ -151,6 +144,15 @@ class Tool:
         if self.figures:
             record["figures"] = list(self.figures)
         return record
+
+    def check(self, settings: Settings) -> str | None:
+        """Return the first error of settings that `read` finds, as one sentence."""
+        try:
+            if self.read is not None:
+                self.read(settings)
+        except ToolError as error:
+            return str(error)
+        return None
 
     def missing_modules(self) -> list[str]:
         """Return the required modules that are not installed, without importing any."""
@@ -191,7 +193,7 @@ def settings_error(
         or _missing_setting_error(tool, settings, visible)
         or _type_error(known, visible)
         or _condition_error(tool, settings, visible, unknown)
-        or (tool.check(settings) if tool.check is not None and not has_unknown_value else None)
+        or (None if has_unknown_value else tool.check(settings))
     )
 
 

@@ -16,10 +16,18 @@ from labext.sandbox.jobs.tables import COMPLETE, Job, current_timestamp
 from labext.sandbox.jobs.tools.tool import (
     INTERNAL_PARAMETERS,
     Parameter,
+    Settings,
     Tool,
+    ToolError,
     normalize_settings,
     settings_error,
 )
+
+
+def _read_grain(settings: Settings) -> None:
+    if settings["grain"] == "sand":
+        raise ToolError("grain: it is sand.")
+
 
 TOOL = Tool(
     name="mill",
@@ -38,7 +46,7 @@ TOOL = Tool(
         Parameter("anything"),
         Parameter("secret", type="number", gate="advanced", default=7.0),
     ),
-    check=lambda settings: "grain: it is sand." if settings["grain"] == "sand" else None,
+    read=_read_grain,
 )
 
 GOOD = [
