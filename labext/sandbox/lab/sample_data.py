@@ -99,14 +99,6 @@ REFERENCES = "Reference sequences"
 ECO_RI = "GAATTC"
 
 
-@dataclass(frozen=True)
-class SampleSequence:
-    """A bundled sequence, and the reason for archiving if it is archived."""
-
-    entry: SequenceEntry
-    archived: str | None = None
-
-
 def sample_schema(tenant: str, name: str) -> Schema:
     """Return a schema of a tenant."""
     return Schema(tables.stable_identifier("ts", tenant, name), name)
@@ -117,7 +109,7 @@ def sample_sequence_id(tenant: str, folder: str, index: int) -> str:
     return tables.stable_identifier("seq", tenant, folder, index)
 
 
-def load_vectors(tenant: str) -> list[SampleSequence]:
+def load_vectors(tenant: str) -> list[SequenceEntry]:
     """Load three plasmids, and an archived draft of one."""
     pbad30 = _load_plasmid(
         tenant, "pBAD30.gb", 1, "pBAD30", {"Selection markers": ["ampicillin"], "Origin": "p15A"}
@@ -131,30 +123,26 @@ def load_vectors(tenant: str) -> list[SampleSequence]:
         accession="Addgene 39296",
     )
     ppcp1 = _load_plasmid(tenant, "NC_005816.gb", 3, "Yersinia pestis plasmid pPCP1", {})
-    draft = SequenceEntry("plasmid pBAD30, bases alone", pbad30.bases, circular=True)
-    return [
-        SampleSequence(pbad30),
-        SampleSequence(kanmx6),
-        SampleSequence(ppcp1),
-        SampleSequence(draft, "Made in error"),
-    ]
+    draft = SequenceEntry(
+        "plasmid pBAD30, bases alone", pbad30.bases, circular=True, archived="Made in error"
+    )
+    return [pbad30, kanmx6, ppcp1, draft]
 
 
-def load_digests(tenant: str) -> list[SampleSequence]:
+def load_digests(tenant: str) -> list[SequenceEntry]:
     """Load two plasmids that are linearized at their only EcoRI site."""
     digests = []
-    for index, sample in enumerate(load_vectors(tenant)[:2]):
-        entry = sample.entry
+    for index, entry in enumerate(load_vectors(tenant)[:2]):
         cut = entry.bases.upper().index(ECO_RI) + 1  # G^AATTC
         bases, features = extract_subsequence(entry, cut, len(entry.bases))
         source = sample_sequence_id(tenant, VECTORS, index)
         name = f"plasmid {entry.name.removeprefix('plasmid ')}, cut with EcoRI"
         parts = [part_record(source, len(bases))]
-        digests.append(SampleSequence(SequenceEntry(name, bases, features=features, parts=parts)))
+        digests.append(SequenceEntry(name, bases, features=features, parts=parts))
     return digests
 
 
-def load_cold_genes(tenant: str) -> list[SampleSequence]:
+def load_cold_genes(tenant: str) -> list[SequenceEntry]:
     """Load six genes of the cold response."""
     names = ("cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a")
     entries = importing.read_sequences(DATA_FOLDER / "cor6_6.gb")
@@ -164,32 +152,30 @@ def load_cold_genes(tenant: str) -> list[SampleSequence]:
         fields = {name: annotations[name] for name in ("Organism", "Accession", "Molecule type")}
         custom = {"Definition": annotations["Definition"]}
         genes.append(
-            SampleSequence(
-                replace(
-                    entry,
-                    name=name,
-                    schema=sample_schema(tenant, "Gene"),
-                    fields={"Gene": name} | fields,
-                    custom=custom,
-                )
+            replace(
+                entry,
+                name=name,
+                schema=sample_schema(tenant, "Gene"),
+                fields={"Gene": name} | fields,
+                custom=custom,
             )
         )
     return genes
 
 
-def load_cacti(tenant: str) -> list[SampleSequence]:
+def load_cacti(tenant: str) -> list[SequenceEntry]:
     """Load the introns of a chloroplast gene from seven cacti."""
     return _load_regions(tenant, "opuntia.fasta", "rpl16", 2, "rpl16 intron")
 
 
-def load_orchids(tenant: str) -> list[SampleSequence]:
+def load_orchids(tenant: str) -> list[SequenceEntry]:
     """Load the ribosomal ITS regions of 94 orchids; two species occur twice."""
     return _load_regions(tenant, "ls_orchid.fasta", "ITS", 1, "ITS1, 5.8S rRNA, ITS2")
 
 
-def load_references(tenant: str) -> list[SampleSequence]:
+def load_references(tenant: str) -> list[SequenceEntry]:
     """Load the reference sequences of a clinic: a plasmid and the region targeted by a test."""
-    plasmid = load_vectors(tenant)[2].entry
+    plasmid = load_vectors(tenant)[2]
     (pla,) = (
         translation for translation in plasmid.features.translations if translation["name"] == "pla"
     )
@@ -201,10 +187,10 @@ def load_references(tenant: str) -> list[SampleSequence]:
         features=features,
         parts=[part_record(source, len(bases))],
     )
-    return [SampleSequence(plasmid), SampleSequence(target)]
+    return [plasmid, target]
 
 
-SAMPLE_FOLDERS: Mapping[str, Callable[[str], list[SampleSequence]]] = {
+SAMPLE_FOLDERS: Mapping[str, Callable[[str], list[SequenceEntry]]] = {
     VECTORS: load_vectors,
     DIGESTS: load_digests,
     COLD_GENES: load_cold_genes,
@@ -240,7 +226,7 @@ def _load_plasmid(
 
 def _load_regions(
     tenant: str, file: str, suffix: str, words: int, marker: str
-) -> list[SampleSequence]:
+) -> list[SequenceEntry]:
     """Load sequences, named by the species in the first words of their description."""
     regions = []
     for entry in importing.read_sequences(DATA_FOLDER / file):
@@ -249,14 +235,12 @@ def _load_regions(
         accession = entry.name.split("|")[3]  # gi|NUMBER|emb|ACCESSION|LOCUS
         fields = {"Organism": species, "Accession": accession, "Marker": marker}
         regions.append(
-            SampleSequence(
-                replace(
-                    entry,
-                    name=f"{species} {suffix}",
-                    aliases=[accession],
-                    schema=sample_schema(tenant, "Marker region"),
-                    fields=fields,
-                )
+            replace(
+                entry,
+                name=f"{species} {suffix}",
+                aliases=[accession],
+                schema=sample_schema(tenant, "Marker region"),
+                fields=fields,
             )
         )
     return regions
@@ -276,24 +260,17 @@ _INSERT_BATCH_SIZE = 5000
 
 
 @dataclass(frozen=True)
-class SourceSequence:
-    """A sequence from which fragments are generated."""
-
-    id: str
-    entry: SequenceEntry
-
-
-@dataclass(frozen=True)
 class SequenceGenerator:
     """Generates the sequences that fill a folder.
 
     Attributes:
+        sources: the ids and the sequences from which fragments are generated.
         weights: cumulative lengths of the sources, so that longer sources give more fragments.
         numbers: the numbers without a sequence.
     """
 
     context: FilingContext
-    sources: Sequence[SourceSequence]
+    sources: Sequence[tuple[str, SequenceEntry]]
     weights: Sequence[int]
     numbers: Iterator[int]
 
@@ -309,7 +286,7 @@ class SequenceGenerator:
         return cls(
             FilingContext.of(session, folder, creator),
             sources,
-            [*accumulate(len(source.entry.bases) for source in sources)],
+            [*accumulate(len(entry.bases) for _, entry in sources)],
             (number for number in count() if _generated_id(number) not in existing_ids),
         )
 
@@ -320,8 +297,8 @@ class SequenceGenerator:
     def _row(self, number: int) -> Record:
         # Seeded, so that a number always gives the same sequence.
         rng = random.Random(number)  # noqa: S311
-        (source,) = rng.choices(self.sources, cum_weights=self.weights)
-        fragment = _random_fragment(rng, source, number)
+        ((source_id, source),) = rng.choices(self.sources, cum_weights=self.weights)
+        fragment = _random_fragment(rng, source_id, source, number)
         return sequence_row(
             fragment,
             self.context,
@@ -355,19 +332,20 @@ def _generated_id(number: int) -> str:
     return tables.stable_identifier("seq", CAMPUS, GENERATED_FOLDER, number)
 
 
-def _source_sequences() -> list[SourceSequence]:
+def _source_sequences() -> list[tuple[str, SequenceEntry]]:
     """Return the samples that are long enough, not archived and not parts of others."""
     return [
-        SourceSequence(sample_sequence_id(CAMPUS, folder, index), sample.entry)
+        (sample_sequence_id(CAMPUS, folder, index), entry)
         for folder in (VECTORS, COLD_GENES, CACTI, ORCHIDS)
-        for index, sample in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
-        if sample.archived is None and len(sample.entry.bases) >= FRAGMENT_LENGTH
+        for index, entry in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
+        if entry.archived is None and len(entry.bases) >= FRAGMENT_LENGTH
     ]
 
 
-def _random_fragment(rng: random.Random, source: SourceSequence, number: int) -> SequenceEntry:
+def _random_fragment(
+    rng: random.Random, source_id: str, entry: SequenceEntry, number: int
+) -> SequenceEntry:
     """Return a fragment of the source; every other one has substitutions."""
-    entry = source.entry
     start = rng.randrange(
         len(entry.bases) if entry.circular else len(entry.bases) - FRAGMENT_LENGTH + 1
     )
@@ -382,7 +360,7 @@ def _random_fragment(rng: random.Random, source: SourceSequence, number: int) ->
         " ".join([f"{entry.name.removeprefix('plasmid ')} from {start + 1}", *notes, f"#{number}"]),
         bases,
         features=_unaffected_features(features, [position for position, *_ in changes]),
-        parts=[part_record(source.id, FRAGMENT_LENGTH)],
+        parts=[part_record(source_id, FRAGMENT_LENGTH)],
         schema=sample_schema(CAMPUS, "Fragment"),
         fields={"Source": entry.name, "First base": start + 1, "Mutations": notes},
     )

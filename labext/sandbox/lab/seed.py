@@ -286,16 +286,15 @@ def _seed_sequences(
         )
         context = FilingContext(plan.tenant, folder.id, name, owner)
         load = sample_data.SAMPLE_FOLDERS.get(name)
-        for index, sample in enumerate(load(plan.tenant) if load else ()):
+        for index, entry in enumerate(load(plan.tenant) if load else ()):
             position = len(rows)
             rows.append(
                 sequence_row(
-                    sample.entry,
+                    entry,
                     context,
                     sample_data.sample_sequence_id(plan.tenant, name, index),
                     format_timestamp(FIRST_CREATED + timedelta(minutes=5 * position)),
                     format_timestamp(LATEST_MODIFIED - timedelta(minutes=7 * position)),
-                    sample.archived,
                 )
             )
     insert_rows(session, rows)

@@ -105,6 +105,7 @@ class SequenceEntry:
         parts: `{start, end, strand, sequenceId}` per sequence that it is composed of.
         fields: the fields of the schema by name; a list for a field with several values.
         custom: the custom fields by name.
+        archived: the reason for archiving; None if it is not archived.
     """
 
     name: str
@@ -117,6 +118,7 @@ class SequenceEntry:
     fields: Mapping[str, Any] = field(default_factory=dict)
     custom: Mapping[str, str] = field(default_factory=dict)
     registration: Registration | None = None
+    archived: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,14 +148,12 @@ def sequence_row(
     identifier: str,
     created: str,
     modified: str | None = None,
-    archived: str | None = None,
 ) -> Record:
     """Return the row of `tables.Sequence` for a sequence.
 
-    `created` and `modified` (None if never changed) are formatted by `tables.format_timestamp`;
-    `archived` is the reason for archiving; None if it is not archived.
+    `created` and `modified` (None if never changed) are formatted by `tables.format_timestamp`.
     """
-    record = _build_record(entry, context, identifier, created, modified or created, archived)
+    record = _build_record(entry, context, identifier, created, modified or created)
     return {
         "id": identifier,
         "folder_id": context.folder_id,
@@ -165,7 +165,7 @@ def sequence_row(
         "bases_hash": bases_key(entry.bases, entry.circular),
         "created": created,
         "modified": modified or created,
-        "archive_reason": archived,
+        "archive_reason": entry.archived,
         "record": serialize_record(record),
     }
 
@@ -190,7 +190,6 @@ def _build_record(
     identifier: str,
     created: str,
     modified: str,
-    archived: str | None,
 ) -> Record:
     creator = {
         "handle": context.creator.handle,
@@ -219,7 +218,7 @@ def _build_record(
         "registrationOrigin": None
         if registration is None
         else {"originEntryId": None, "registeredAt": created},
-        "archiveRecord": None if archived is None else {"reason": archived},
+        "archiveRecord": None if entry.archived is None else {"reason": entry.archived},
         "creator": creator,
         "authors": [creator],
         "createdAt": created,
