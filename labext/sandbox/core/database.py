@@ -17,6 +17,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Engine,
+    ForeignKey,
     Integer,
     MetaData,
     String,
@@ -32,7 +33,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase, MappedColumn, Session, mapped_column
 from sqlalchemy.sql.functions import GenericFunction
 
 from labext import storage
@@ -53,6 +54,11 @@ BUSY_SECONDS = 30
 
 class CoreBase(DeclarativeBase):
     """Base of the tables that do not belong to a service."""
+
+
+def cascading_key(column: str, **options: Any) -> MappedColumn[Any]:
+    """Return a column that refers to another one; its row is deleted together with that row."""
+    return mapped_column(ForeignKey(column, ondelete="CASCADE"), **options)
 
 
 class Database:

@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
+from labext.sandbox.core.database import cascading_key
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.jobs.names import is_name
 
@@ -99,7 +100,7 @@ class Key(Base):
     __table_args__ = (UniqueConstraint("account_id", "name"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id", ondelete="CASCADE"))
+    account_id: Mapped[int] = cascading_key("jobs_accounts.id")
     name: Mapped[str] = mapped_column(String(100))
     hash: Mapped[str] = mapped_column(String(64), unique=True)
     created: Mapped[str] = mapped_column(String(24))
@@ -121,9 +122,7 @@ class Usage(Base):
 
     __tablename__ = "jobs_usage"
 
-    account_id: Mapped[int] = mapped_column(
-        ForeignKey("jobs_accounts.id", ondelete="CASCADE"), primary_key=True
-    )
+    account_id: Mapped[int] = cascading_key("jobs_accounts.id", primary_key=True)
     tool: Mapped[str] = mapped_column(String(100), primary_key=True)
     jobs: Mapped[int] = mapped_column(default=0)
     weighted_hours: Mapped[float] = mapped_column(default=0.0)
@@ -140,9 +139,7 @@ class SavedPipeline(Base):
     __table_args__ = (UniqueConstraint("organization_id", "name"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    organization_id: Mapped[int] = mapped_column(
-        ForeignKey("jobs_organizations.id", ondelete="CASCADE")
-    )
+    organization_id: Mapped[int] = cascading_key("jobs_organizations.id")
     name: Mapped[str] = mapped_column(String(100))
     stages: Mapped[list[Any]] = mapped_column(JSON)
     created: Mapped[str] = mapped_column(String(24))

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from labext.sandbox.core.database import cascading_key
 from labext.sandbox.core.signing import hash_key
 
 IDENTIFIER_PATTERN = r"[0-9A-Za-z]{8}"
@@ -82,7 +83,7 @@ class IpRange(Base):
     __table_args__ = (UniqueConstraint("tenant_id", "network"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    tenant_id: Mapped[int] = cascading_key("lab_tenants.id")
     network: Mapped[str] = mapped_column(String(50))
 
 
@@ -99,7 +100,7 @@ class User(Base):
     __table_args__ = (UniqueConstraint("tenant_id", "email"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    tenant_id: Mapped[int] = cascading_key("lab_tenants.id")
     handle: Mapped[str] = mapped_column(String(100))
     name: Mapped[str] = mapped_column(String(200))
     email: Mapped[str] = mapped_column(String(200))
@@ -128,7 +129,7 @@ class ApiKey(Credential, Base):
 
     __tablename__ = "lab_api_keys"
 
-    user_id: Mapped[str] = mapped_column(ForeignKey("lab_users.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[str] = cascading_key("lab_users.id", index=True)
     user: Mapped[User] = relationship()
 
 
@@ -144,7 +145,7 @@ class App(Base):
     __table_args__ = (UniqueConstraint("tenant_id", "name"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    tenant_id: Mapped[int] = cascading_key("lab_tenants.id")
     name: Mapped[str] = mapped_column(String(200))
     client_id: Mapped[str] = mapped_column(String(60), unique=True)
     redirect_uris: Mapped[list[str]] = mapped_column(JSON, default=list)
@@ -159,7 +160,7 @@ class Secret(Credential, Base):
 
     __tablename__ = "lab_secrets"
 
-    app_id: Mapped[str] = mapped_column(ForeignKey("lab_apps.id", ondelete="CASCADE"), index=True)
+    app_id: Mapped[str] = cascading_key("lab_apps.id", index=True)
     app: Mapped[App] = relationship()
 
 
@@ -181,9 +182,7 @@ class Token(Base):
     __tablename__ = "lab_tokens"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    secret_id: Mapped[int] = mapped_column(
-        ForeignKey("lab_secrets.id", ondelete="CASCADE"), index=True
-    )
+    secret_id: Mapped[int] = cascading_key("lab_secrets.id", index=True)
     hash: Mapped[str] = mapped_column(String(64), unique=True)
     expires: Mapped[float] = mapped_column(index=True)
 
@@ -197,7 +196,7 @@ class Organization(Base):
     __table_args__ = (UniqueConstraint("tenant_id", "name"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    tenant_id: Mapped[int] = cascading_key("lab_tenants.id")
     name: Mapped[str] = mapped_column(String(200))
 
 
@@ -208,9 +207,7 @@ class Team(Base):
     __table_args__ = (UniqueConstraint("organization_id", "name"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    organization_id: Mapped[str] = mapped_column(
-        ForeignKey("lab_organizations.id", ondelete="CASCADE")
-    )
+    organization_id: Mapped[str] = cascading_key("lab_organizations.id")
     name: Mapped[str] = mapped_column(String(200))
 
 
@@ -221,9 +218,7 @@ class Project(Base):
     __table_args__ = (UniqueConstraint("organization_id", "name"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    organization_id: Mapped[str] = mapped_column(
-        ForeignKey("lab_organizations.id", ondelete="CASCADE")
-    )
+    organization_id: Mapped[str] = cascading_key("lab_organizations.id")
     team_id: Mapped[str | None] = mapped_column(ForeignKey("lab_teams.id", ondelete="SET NULL"))
     name: Mapped[str] = mapped_column(String(200))
 
@@ -235,9 +230,7 @@ class Folder(Base):
     __table_args__ = (UniqueConstraint("project_id", "name"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey("lab_projects.id", ondelete="CASCADE"), index=True
-    )
+    project_id: Mapped[str] = cascading_key("lab_projects.id", index=True)
     name: Mapped[str] = mapped_column(String(200))
 
 
@@ -261,20 +254,12 @@ class Grant(Base):
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[str | None] = mapped_column(
-        ForeignKey("lab_users.id", ondelete="CASCADE"), index=True
-    )
-    app_id: Mapped[str | None] = mapped_column(
-        ForeignKey("lab_apps.id", ondelete="CASCADE"), index=True
-    )
-    organization_id: Mapped[str | None] = mapped_column(
-        ForeignKey("lab_organizations.id", ondelete="CASCADE")
-    )
-    team_id: Mapped[str | None] = mapped_column(ForeignKey("lab_teams.id", ondelete="CASCADE"))
-    project_id: Mapped[str | None] = mapped_column(
-        ForeignKey("lab_projects.id", ondelete="CASCADE")
-    )
-    folder_id: Mapped[str | None] = mapped_column(ForeignKey("lab_folders.id", ondelete="CASCADE"))
+    user_id: Mapped[str | None] = cascading_key("lab_users.id", index=True)
+    app_id: Mapped[str | None] = cascading_key("lab_apps.id", index=True)
+    organization_id: Mapped[str | None] = cascading_key("lab_organizations.id")
+    team_id: Mapped[str | None] = cascading_key("lab_teams.id")
+    project_id: Mapped[str | None] = cascading_key("lab_projects.id")
+    folder_id: Mapped[str | None] = cascading_key("lab_folders.id")
 
 
 class Sequence(Base):
@@ -304,7 +289,7 @@ class Sequence(Base):
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    folder_id: Mapped[str] = mapped_column(ForeignKey("lab_folders.id", ondelete="CASCADE"))
+    folder_id: Mapped[str] = cascading_key("lab_folders.id")
     creator_id: Mapped[str] = mapped_column(String(40))
     schema_id: Mapped[str | None] = mapped_column(String(40))
     name: Mapped[str] = mapped_column(String(255))
@@ -330,9 +315,7 @@ class SearchValue(Base):
     __tablename__ = "lab_search_values"
     __table_args__ = (Index("lab_search_values_text", "field", "text"),)
 
-    sequence_id: Mapped[str] = mapped_column(
-        ForeignKey("lab_sequences.id", ondelete="CASCADE"), primary_key=True
-    )
+    sequence_id: Mapped[str] = cascading_key("lab_sequences.id", primary_key=True)
     field: Mapped[str] = mapped_column(String(300), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)
     text: Mapped[str | None] = mapped_column(Text)
@@ -355,7 +338,7 @@ class AuditEntry(Base):
     __table_args__ = (Index("lab_audit_tenant", "tenant_id", "id"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    tenant_id: Mapped[int] = cascading_key("lab_tenants.id")
     time: Mapped[str] = mapped_column(String(32))
     method: Mapped[str] = mapped_column(String(10))
     path: Mapped[str] = mapped_column(Text)

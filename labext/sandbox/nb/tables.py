@@ -27,6 +27,8 @@ from sqlalchemy.orm import (
     relationship,
 )
 
+from labext.sandbox.core.database import cascading_key
+
 NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
 """The statuses of a source or an episode (NB-88)."""
 
@@ -127,12 +129,8 @@ class NotebookSource(Base):
     __tablename__ = "nb_links"
     __table_args__ = (Index("nb_links_source", "source_id"),)
 
-    notebook_id: Mapped[str] = mapped_column(
-        ForeignKey("nb_notebooks.id", ondelete="CASCADE"), primary_key=True
-    )
-    source_id: Mapped[str] = mapped_column(
-        ForeignKey("nb_sources.id", ondelete="CASCADE"), primary_key=True
-    )
+    notebook_id: Mapped[str] = cascading_key("nb_notebooks.id", primary_key=True)
+    source_id: Mapped[str] = cascading_key("nb_sources.id", primary_key=True)
 
 
 class Note(Entity):
@@ -142,9 +140,7 @@ class Note(Entity):
     noun = "note"
     __table_args__ = (Index("nb_notes_notebook", "notebook_id"),)
 
-    notebook_id: Mapped[str | None] = mapped_column(
-        ForeignKey("nb_notebooks.id", ondelete="CASCADE")
-    )
+    notebook_id: Mapped[str | None] = cascading_key("nb_notebooks.id")
     title: Mapped[str | None] = mapped_column(Text)
     content: Mapped[str] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(String(10))
@@ -158,7 +154,7 @@ class Insight(Entity):
     id_prefix = "source_insight"
     __table_args__ = (Index("nb_insights_source", "source_id"),)
 
-    source_id: Mapped[str] = mapped_column(ForeignKey("nb_sources.id", ondelete="CASCADE"))
+    source_id: Mapped[str] = cascading_key("nb_sources.id")
     kind: Mapped[str] = mapped_column(Text)
     content: Mapped[str] = mapped_column(Text)
 
@@ -210,7 +206,7 @@ class Vector(Base):
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    passage_id: Mapped[int] = mapped_column(ForeignKey("nb_passages.id", ondelete="CASCADE"))
+    passage_id: Mapped[int] = cascading_key("nb_passages.id")
     space: Mapped[str] = mapped_column(String(120))
     vector: Mapped[bytes] = mapped_column(LargeBinary)
 
@@ -220,9 +216,7 @@ class TokenSigns(Base):
 
     __tablename__ = "nb_token_signs"
 
-    passage_id: Mapped[int] = mapped_column(
-        ForeignKey("nb_passages.id", ondelete="CASCADE"), primary_key=True
-    )
+    passage_id: Mapped[int] = cascading_key("nb_passages.id", primary_key=True)
     signs: Mapped[bytes] = mapped_column(LargeBinary)
 
 
@@ -233,7 +227,7 @@ class ChatSession(Entity):
     noun = "chat session"
     __table_args__ = (Index("nb_sessions_notebook", "notebook_id"),)
 
-    notebook_id: Mapped[str] = mapped_column(ForeignKey("nb_notebooks.id", ondelete="CASCADE"))
+    notebook_id: Mapped[str] = cascading_key("nb_notebooks.id")
     title: Mapped[str] = mapped_column(Text)
     model_override: Mapped[str | None] = mapped_column(String(100))
     messages: Mapped[list[Message]] = relationship(
@@ -248,7 +242,7 @@ class Message(Base):
     __table_args__ = (Index("nb_messages_session", "session_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    session_id: Mapped[str] = mapped_column(ForeignKey("nb_sessions.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = cascading_key("nb_sessions.id")
     kind: Mapped[str] = mapped_column(String(10))
     content: Mapped[str] = mapped_column(Text)
     citations: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
@@ -292,9 +286,7 @@ class Model(Entity):
     name: Mapped[str] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(String(20))
     provider: Mapped[str] = mapped_column(String(60))
-    credential_id: Mapped[str | None] = mapped_column(
-        ForeignKey("nb_credentials.id", ondelete="CASCADE")
-    )
+    credential_id: Mapped[str | None] = cascading_key("nb_credentials.id")
 
 
 class Transformation(Entity):
@@ -327,7 +319,7 @@ class DefaultModel(Base):
     __tablename__ = "nb_defaults"
 
     slot: Mapped[str] = mapped_column(String(30), primary_key=True)
-    model_id: Mapped[str] = mapped_column(ForeignKey("nb_models.id", ondelete="CASCADE"))
+    model_id: Mapped[str] = cascading_key("nb_models.id")
 
 
 class Setting(Base):
