@@ -275,7 +275,7 @@ READABLE_TYPES = (
 
 _AUDIO, _HTML, _TEXT = "readers.read_audio", "readers.read_html", "readers.read_plain_text"
 _LATEX, _PICTURE = "latex_reader.read_latex", "text_recognition.read_picture"
-_NOTEBOOK, _SEQUENCES = "markup_readers.read_notebook", "sequence_reader.read_sequences"
+_NOTEBOOK, _SEQUENCES = "markup_readers.read_notebook", "markup_readers.read_sequences"
 _TABLE, _XML = "markup_readers.read_table", "markup_readers.read_xml"
 """The modules and functions that read types of files."""
 
