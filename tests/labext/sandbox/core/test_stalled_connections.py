@@ -22,11 +22,10 @@ SERVICE = (
 import asyncio, resource, sys
 import uvicorn
 from labext.sandbox import http_servers
-from labext.sandbox.core import http_timeouts
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-http_timeouts.HEAD_SECONDS = http_timeouts.BODY_SECONDS = http_timeouts.WRITE_SECONDS = 1.0
-http_timeouts.STALL_CHECK_SECONDS = 0.1
+http_servers.HEAD_SECONDS = http_servers.BODY_SECONDS = http_servers.WRITE_SECONDS = 1.0
+http_servers.STALL_CHECK_SECONDS = 0.1
 
 async def app(scope, receive, send):
     if scope["type"] != "http":
