@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 from starlette.responses import Response
@@ -20,22 +21,23 @@ from labext.sandbox.nb.podcasts import inputs, tasks, writer
 from labext.sandbox.nb.podcasts.profiles import (
     EpisodeProfileRecord,
     Profile,
+    ProfileNames,
     SpeakerProfileRecord,
     load_profile,
-)
-from labext.sandbox.nb.podcasts.schemas import (
-    DeletedEpisode,
-    EpisodeOrder,
-    EpisodeRecord,
-    EpisodeWithTranscript,
-    JobRecord,
-    OrderRecord,
-    RetryRecord,
 )
 from labext.sandbox.nb.podcasts.script import STAGES
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.queries import load, numbered_name
-from labext.sandbox.nb.schemas import ErrorResponse, Identifier
+from labext.sandbox.nb.schemas import (
+    ErrorResponse,
+    FreeText,
+    Identifier,
+    MessageResponse,
+    Name,
+    Record,
+    RequestBody,
+    Timestamp,
+)
 from labext.sandbox.nb.speech.voices import assign_voices
 from labext.sandbox.nb.tables import (
     COMPLETED,
@@ -47,11 +49,145 @@ from labext.sandbox.nb.tables import (
     SpeakerProfile,
 )
 
+
+class EpisodeOrder(RequestBody):
+    """A request for an episode: its notebook, profiles and name."""
+
+    notebook_id: Identifier
+    episode_profile_id: Name = Field(
+        description="An episode profile, by its identifier or name.", examples=["interview"]
+    )
+    speaker_profile_ids: ProfileNames = Field(
+        default_factory=list,
+        description="Speaker profiles, by identifier or name, of one to four speakers in all; "
+        "by default those of the episode profile.",
+        examples=[["host", "guest"]],
+    )
+    episode_name: Name | None = Field(None, examples=["Episode 1"])
+    briefing_suffix: FreeText | None = Field(
+        None, description="Appended to the profile's briefing."
+    )
+
+
+class OrderRecord(MessageResponse):
+    """An accepted request with its job."""
+
+    job_id: str = Field(examples=["command:ogiwb3haf5iktdhipcsa"])
+    status: str = Field(description="`submitted`.")
+    episode_id: str
+    episode_name: str
+
+
+class RetryRecord(MessageResponse):
+    """An accepted retry with its job."""
+
+    job_id: str
+    episode_id: str
+
+
+class DeletedEpisode(MessageResponse):
+    """The result of deleting an episode."""
+
+    episode_id: str
+
+
+class ProgressRecord(Record):
+    """The progress of a running job: `done` of `total` in a stage; a total of 0 is unknown."""
+
+    stage: str
+    done: int
+    total: int
+    stages: list[str]
+
+
+class SegmentRecord(Record):
+    """A segment of an episode."""
+
+    name: str
+    description: str
+    size: str = Field(description="`short`, `medium` or `long`.")
+
+
+class OutlineRecord(Record):
+    """The outline of an episode."""
+
+    segments: list[SegmentRecord]
+
+
+class TurnRecord(Record):
+    """A turn from `start` to `end`, in seconds."""
+
+    speaker: str
+    dialogue: str
+    start: float
+    end: float
+    sources: list[str] = Field(
+        default_factory=list, description="The titles of the sources that state its facts."
+    )
+
+
+class TranscriptRecord(Record):
+    """The transcript of an episode."""
+
+    transcript: list[TurnRecord]
+
+
+class ResultRecord(Record):
+    """The result of a job."""
+
+    episode_id: str
+    audio_file_path: str
+    transcript: TranscriptRecord
+    outline: OutlineRecord
+    processing_time: float = Field(description="Seconds.")
+
+
+class JobRecord(Record):
+    """The state of a podcast job."""
+
+    job_id: str
+    status: str = Field(description="`new`, `running`, `completed` or `failed`.")
+    stage: str = Field(description="The current stage while it runs, in words.")
+    progress: ProgressRecord | None
+    result: ResultRecord | None
+    error_message: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class EpisodeRecord(Record):
+    """An episode in a list."""
+
+    id: str = Field(examples=["episode:n5skkax1bon24v7t4bg5"])
+    name: str
+    notebook_id: str | None = Field(description="Null after the notebook was deleted.")
+    job_id: str
+    job_status: str
+    stage: str
+    progress: ProgressRecord | None
+    error_message: str | None
+    episode_profile: dict[str, Any] = Field(description="A copy made when the job was requested.")
+    speaker_profiles: list[dict[str, Any]]
+    briefing: str
+    duration: float | None = Field(description="Seconds.")
+    audio_file: str | None
+    audio_url: str | None
+    audio_bytes: int | None
+    created_at: Timestamp
+    updated_at: Timestamp = Field(description="The time of the last change, including progress.")
+
+
+class EpisodeWithTranscript(EpisodeRecord):
+    """An episode with its transcript."""
+
+    outline: OutlineRecord | None
+    transcript: TranscriptRecord | None
+
+
 router = APIRouter()
 
-Record = dict[str, Any]
 
-_AUDIO_RESPONSES: dict[int | str, Record] = {
+_AUDIO_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"audio/mpeg": {}}, "description": "The audio file."},
     206: {"content": {"audio/mpeg": {}}, "description": "A part of the audio file."},
     416: {"model": ErrorResponse, "description": "The requested range is outside the file."},
@@ -60,7 +196,7 @@ _WITH_TRANSCRIPT = (undefer(Episode.outline), undefer(Episode.transcript))
 
 
 @router.get("/podcasts/episodes/{episode_id}", response_model=EpisodeWithTranscript)
-def get_episode(site: SiteDep, episode_id: Identifier) -> Record:
+def get_episode(site: SiteDep, episode_id: Identifier) -> dict[str, Any]:
     """Get an episode with its transcript."""
     with site.database.read() as session:
         episode = load(session, Episode, episode_id, *_WITH_TRANSCRIPT)
@@ -68,7 +204,7 @@ def get_episode(site: SiteDep, episode_id: Identifier) -> Record:
 
 
 @router.get("/podcasts/episodes", response_model=list[EpisodeRecord])
-def get_episodes(site: SiteDep) -> list[Record]:
+def get_episodes(site: SiteDep) -> list[dict[str, Any]]:
     """List the episodes, the newest first."""
     newest = select(Episode).order_by(Episode.created.desc(), Episode.id)
     with site.database.read() as session:
@@ -76,7 +212,7 @@ def get_episodes(site: SiteDep) -> list[Record]:
 
 
 @router.get("/podcasts/jobs/{job_id}", response_model=JobRecord)
-def get_job(site: SiteDep, job_id: Identifier) -> Record:
+def get_job(site: SiteDep, job_id: Identifier) -> dict[str, Any]:
     """Get the progress of a podcast job. A retry has another job."""
     query = select(Episode).where(Episode.job_id == job_id).options(*_WITH_TRANSCRIPT)
     with site.database.read() as session:
@@ -103,7 +239,7 @@ def stage_text(episode: Episode) -> str:
     return f"{episode.stage}{counted}"
 
 
-def _episode_record(episode: Episode) -> Record:
+def _episode_record(episode: Episode) -> dict[str, Any]:
     has_audio = episode.status == COMPLETED
     return {
         "id": episode.id,
@@ -126,7 +262,7 @@ def _episode_record(episode: Episode) -> Record:
     }
 
 
-def _transcript_record(episode: Episode) -> Record:
+def _transcript_record(episode: Episode) -> dict[str, Any]:
     outline, turns = episode.outline, episode.transcript
     return {
         "outline": None if outline is None else {"segments": outline},
@@ -134,7 +270,7 @@ def _transcript_record(episode: Episode) -> Record:
     }
 
 
-def _progress_record(episode: Episode) -> Record | None:
+def _progress_record(episode: Episode) -> dict[str, Any] | None:
     if episode.status != RUNNING:
         return None
     return {
@@ -145,7 +281,7 @@ def _progress_record(episode: Episode) -> Record | None:
     }
 
 
-def _result_record(episode: Episode) -> Record | None:
+def _result_record(episode: Episode) -> dict[str, Any] | None:
     if episode.status != COMPLETED:
         return None
     return {
@@ -157,7 +293,7 @@ def _result_record(episode: Episode) -> Record | None:
 
 
 @router.delete("/podcasts/episodes/{episode_id}", response_model=DeletedEpisode)
-def delete_episode(site: SiteDep, episode_id: Identifier) -> Record:
+def delete_episode(site: SiteDep, episode_id: Identifier) -> dict[str, Any]:
     """Delete an episode with its audio, also while it is being generated."""
     with site.database.write() as session:
         episode = load(session, Episode, episode_id)
@@ -193,12 +329,12 @@ def head_audio(site: SiteDep, episode_id: Identifier) -> Response:
 
 
 @router.post("/podcasts/generate", response_model=OrderRecord)
-async def post_order(site: SiteDep, body: EpisodeOrder, threads: ThreadsDep) -> Record:
+async def post_order(site: SiteDep, body: EpisodeOrder, threads: ThreadsDep) -> dict[str, Any]:
     """Generate an episode about a notebook. Each request creates a new one."""
     return await threads.run(lambda: order_episode(site, body))
 
 
-def order_episode(site: Site, body: EpisodeOrder) -> Record:
+def order_episode(site: Site, body: EpisodeOrder) -> dict[str, Any]:
     """Store an episode and queue its job; may ask a model's server for its voices."""
     with site.database.read() as session:
         episode_profile = load_profile(session, body.episode_profile_id, EpisodeProfile)
@@ -234,7 +370,9 @@ def order_episode(site: Site, body: EpisodeOrder) -> Record:
 
 
 @router.post("/podcasts/episodes/{episode_id}/retry", response_model=RetryRecord)
-async def post_episode_retry(site: SiteDep, episode_id: Identifier, threads: ThreadsDep) -> Record:
+async def post_episode_retry(
+    site: SiteDep, episode_id: Identifier, threads: ThreadsDep
+) -> dict[str, Any]:
     """Retry a failed episode with a new job (NB-233).
 
     Uses the current profiles if they still exist, since the cause of the failure may have been
@@ -243,7 +381,7 @@ async def post_episode_retry(site: SiteDep, episode_id: Identifier, threads: Thr
     return await threads.run(lambda: retry_episode(site, episode_id))
 
 
-def retry_episode(site: Site, episode_id: str) -> Record:
+def retry_episode(site: Site, episode_id: str) -> dict[str, Any]:
     """Queue a new job of a failed episode, as `order_episode`."""
     with site.database.read() as session:
         episode = _load_failed(session, episode_id)
@@ -269,10 +407,12 @@ def retry_episode(site: Site, episode_id: str) -> Record:
     }
 
 
-def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[Record]]:
+def _current_profiles(
+    session: Session, episode: Episode
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return an episode's profiles as they are now, or as stored if they were deleted."""
 
-    def current(table: type[Profile], stored: Record) -> Record:
+    def current(table: type[Profile], stored: dict[str, Any]) -> dict[str, Any]:
         profile = session.get(table, stored["id"])
         return stored if profile is None else _profile_record(profile)
 
@@ -280,7 +420,7 @@ def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[
     return current(EpisodeProfile, episode.profile), speakers
 
 
-def _profile_record(profile: EpisodeProfile | SpeakerProfile) -> Record:
+def _profile_record(profile: EpisodeProfile | SpeakerProfile) -> dict[str, Any]:
     schema = EpisodeProfileRecord if isinstance(profile, EpisodeProfile) else SpeakerProfileRecord
     return schema.model_validate(profile).model_dump()
 

@@ -6,7 +6,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.podcasts import inputs, router
-from labext.sandbox.nb.podcasts.schemas import EpisodeOrder
+from labext.sandbox.nb.podcasts.router import EpisodeOrder
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech import synthesis
 from labext.sandbox.nb.tables import DefaultModel, Model, Note, Notebook
