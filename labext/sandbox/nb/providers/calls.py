@@ -29,6 +29,7 @@ from labext.sandbox.nb.providers.speech_forms import (
 )
 from labext.sandbox.nb.providers.transport import (
     JsonPayload,
+    ModelRequest,
     request_bytes,
     request_json,
     stream_json,
@@ -164,12 +165,12 @@ def _chat_pieces(
     """Yield the pieces of a complete reply."""
     form = wire_form(server)
     path, body = form.chat(server, request)
-    payload = JsonPayload(body)
+    call = ModelRequest(path, JsonPayload(body))
     is_complete = not request.stream
     if request.stream:
-        values = stream_json(server, path, payload, cancel_token)
+        values = stream_json(server, call, cancel_token)
     else:
-        values = iter([request_json(server, path, payload, cancel_token)])
+        values = iter([request_json(server, call, cancel_token)])
     for value in values:
         is_failure = isinstance(value, dict) and bool(value.get("error"))
         parse = form.parse_piece if request.stream or is_failure else form.parse_reply
@@ -214,7 +215,7 @@ def _embed_batch(
     """Return one vector per text; a batch that the server finds too large is halved."""
     path, body = form.embed(server, model, texts)
     try:
-        answer = request_json(server, path, JsonPayload(body), cancel_token)
+        answer = request_json(server, ModelRequest(path, JsonPayload(body)), cancel_token)
     except servers.RequestTooLongError:
         if len(texts) == 1:
             raise
@@ -238,9 +239,7 @@ def synthesize(
     server = server_of_model(site, model)
     form = _speech_form(server)
     request = form.speak(server, model.name, text, voice)
-    content = request_bytes(
-        server, request.path, request.payload, cancel_token, accept=request.accept
-    )
+    content = request_bytes(server, request, cancel_token)
     try:
         sound = form.parse_sound(content)
     except _PARSE_ERRORS:
@@ -260,7 +259,7 @@ def list_voices(site: Site, model: Model) -> dict[str, str]:
     if form.voices:
         return {}
     voices: dict[str, str] = _parse(
-        server, form.parse_voices, request_json(server, form.voices_path())
+        server, form.parse_voices, request_json(server, ModelRequest(form.voices_path()))
     )
     return voices
 
@@ -290,7 +289,7 @@ def transcribe(
     server = server_of_model(site, model)
     form = _speech_form(server)
     request = form.hear(server, model.name, path)
-    answer = request_json(server, request.path, request.payload, cancel_token)
+    answer = request_json(server, request, cancel_token)
     recognized, segments = _parse(server, form.parse_text, answer)
     if not isinstance(recognized, str):
         raise servers.invalid_response(server, json.dumps(answer))
@@ -304,7 +303,7 @@ def list_models(server: ProviderServer) -> list[str]:
     first_page = path = form.models_path(server)
     names: dict[str, None] = {}
     for _ in range(_MAX_PAGES):
-        value = request_json(server, path)
+        value = request_json(server, ModelRequest(path))
         page = [name for name in _parse(server, form.parse_models, value) if isinstance(name, str)]
         is_new = not names.keys() >= set(page)
         names |= dict.fromkeys(page)

@@ -9,23 +9,13 @@ import re
 import wave
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 from labext.sandbox.nb.providers.chat_forms import google_path, model_path
 from labext.sandbox.nb.providers.servers import ProviderServer
-from labext.sandbox.nb.providers.transport import FormPayload, JsonPayload, Payload
-
-
-@dataclass(frozen=True)
-class SpeechRequest:
-    """A request to a speech model: its path, body and Accept header."""
-
-    path: str
-    payload: Payload
-    accept: str = "application/json"
+from labext.sandbox.nb.providers.transport import FormPayload, JsonPayload, ModelRequest
 
 
 class RecognizedText(NamedTuple):
@@ -50,7 +40,7 @@ class SpeechForm(ABC):
     voices: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> ModelRequest:
         """Return the request for speech."""
 
     def parse_sound(self, content: bytes) -> bytes:
@@ -58,7 +48,7 @@ class SpeechForm(ABC):
         return content
 
     @abstractmethod
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+    def hear(self, server: ProviderServer, model: str, path: Path) -> ModelRequest:
         """Return the request for a transcript."""
 
     def parse_text(self, value: Any) -> RecognizedText:
@@ -91,16 +81,16 @@ class _OpenAISpeech(SpeechForm):
 
     voices = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> ModelRequest:
         body = {"model": model, "input": text, "voice": voice, "response_format": "wav"}
         path = model_path(server, model, "/audio/speech")
-        return SpeechRequest(path, JsonPayload(body), "audio/wav, audio/*")
+        return ModelRequest(path, JsonPayload(body), "audio/wav, audio/*")
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+    def hear(self, server: ProviderServer, model: str, path: Path) -> ModelRequest:
         # Other models of OpenAI reject a format with the probabilities of segments.
         response_format = "verbose_json" if "whisper" in model.lower() else "json"
         form = FormPayload({"model": model, "response_format": response_format}, path)
-        return SpeechRequest(model_path(server, model, "/audio/transcriptions"), form)
+        return ModelRequest(model_path(server, model, "/audio/transcriptions"), form)
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript, with the probabilities of its segments if it has them."""
@@ -115,13 +105,13 @@ class _OpenAISpeech(SpeechForm):
 class _ElevenLabsSpeech(SpeechForm):
     """`/text-to-speech/VOICE`, `/speech-to-text`, `/voices` and `/models`."""
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> ModelRequest:  # noqa: ARG002
         """Return the request for an MP3 file; the voice is its identifier."""
         path = f"/text-to-speech/{quote(voice, safe='')}?output_format=mp3_44100_128"
-        return SpeechRequest(path, JsonPayload({"text": text, "model_id": model}), "audio/mpeg")
+        return ModelRequest(path, JsonPayload({"text": text, "model_id": model}), "audio/mpeg")
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
-        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, path))
+    def hear(self, server: ProviderServer, model: str, path: Path) -> ModelRequest:  # noqa: ARG002
+        return ModelRequest("/speech-to-text", FormPayload({"model_id": model}, path))
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript with the probabilities of its words."""
@@ -139,12 +129,12 @@ class _ElevenLabsSpeech(SpeechForm):
 class _PiperSpeech(SpeechForm):
     """The HTTP server of Piper, which only synthesizes: `POST /` and `/voices`."""
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
-        return SpeechRequest("/", JsonPayload({"text": text, "voice": voice}), "audio/wav")
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> ModelRequest:  # noqa: ARG002
+        return ModelRequest("/", JsonPayload({"text": text, "voice": voice}), "audio/wav")
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
+    def hear(self, server: ProviderServer, model: str, path: Path) -> ModelRequest:  # noqa: ARG002
         """Return a path that Piper rejects, since it does not transcribe."""
-        return SpeechRequest("/transcribe", FormPayload({"model": model}, path))
+        return ModelRequest("/transcribe", FormPayload({"model": model}, path))
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, which are the keys of their configurations."""
@@ -164,13 +154,13 @@ class _GoogleSpeech(SpeechForm):
 
     voices = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> ModelRequest:  # noqa: ARG002
         """Return the request for raw samples."""
         config = {
             "responseModalities": ["AUDIO"],
             "speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}},
         }
-        return SpeechRequest(
+        return ModelRequest(
             google_path(model, "generateContent"),
             JsonPayload({"contents": [{"parts": [{"text": text}]}], "generationConfig": config}),
         )
@@ -193,14 +183,14 @@ class _GoogleSpeech(SpeechForm):
             file.writeframes(samples)
         return output.getvalue()
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
+    def hear(self, server: ProviderServer, model: str, path: Path) -> ModelRequest:  # noqa: ARG002
         """Return the request for a transcript, which contains the audio."""
         sound = {
             "mimeType": _MEDIA_TYPES.get(path.suffix.lower(), "audio/mpeg"),
             "data": base64.b64encode(path.read_bytes()).decode(),
         }
         parts = [{"text": _TRANSCRIBE}, {"inlineData": sound}]
-        return SpeechRequest(
+        return ModelRequest(
             google_path(model, "generateContent"), JsonPayload({"contents": [{"parts": parts}]})
         )
 

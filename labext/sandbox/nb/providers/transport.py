@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -74,49 +74,54 @@ class FormPayload:
 Payload = JsonPayload | FormPayload
 
 
+@dataclass(frozen=True)
+class ModelRequest:
+    """A request to a model's server.
+
+    Attributes:
+        path: the path below its address, such as `/chat/completions`.
+        payload: the body; without one it is a GET.
+        accept: the header Accept.
+    """
+
+    path: str
+    payload: Payload | None = None
+    accept: str = "application/json"
+
+
 _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 def request_json(
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None = None,
-    cancel_token: CancelToken | None = None,
+    provider: ProviderServer, request: ModelRequest, cancel_token: CancelToken | None = None
 ) -> Any:
     """Return the parsed JSON response of a provider."""
-    return _parse(provider, request_bytes(provider, path, payload, cancel_token))
+    return _parse(provider, request_bytes(provider, request, cancel_token))
 
 
 def request_bytes(
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None = None,
-    cancel_token: CancelToken | None = None,
-    accept: str = "application/json",
+    provider: ProviderServer, request: ModelRequest, cancel_token: CancelToken | None = None
 ) -> bytes:
     """Return the response body of a provider.
-
-    `path` is below its address, such as `/chat/completions`; without a payload it is a GET.
 
     Raises:
         HTTPException: 502 if the server could not be reached or failed; 429 if it is rate-limited.
         CallCancelledError: if the call was cancelled.
     """
-    cancel_token = cancel_token or CancelToken()
-    with _open_successful(provider, path, payload, cancel_token, accept) as response:
+    with _open_successful(provider, request, cancel_token or CancelToken()) as response:
         return response.read()
 
 
 def stream_json(
-    provider: ProviderServer, path: str, payload: Payload, cancel_token: CancelToken | None = None
+    provider: ProviderServer, request: ModelRequest, cancel_token: CancelToken | None = None
 ) -> Iterator[Any]:
     """Yield the JSON values of a streamed response, each as soon as it has arrived.
 
     The stream is one of server-sent events or of lines of JSON. A server that does not stream
     yields one value. The time limit applies to the start, and to each pause.
     """
-    cancel_token = cancel_token or CancelToken()
-    with _open_successful(provider, path, payload, cancel_token, _STREAM) as response:
+    request = replace(request, accept=_STREAM)
+    with _open_successful(provider, request, cancel_token or CancelToken()) as response:
         chunks = response.chunks()
         kind = response.raw.headers.get("Content-Type", "").lower()
         if "event-stream" not in kind and "ndjson" not in kind:
@@ -130,11 +135,7 @@ def stream_json(
 
 @contextmanager
 def _open_successful(
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None,
-    cancel_token: CancelToken,
-    accept: str,
+    provider: ProviderServer, request: ModelRequest, cancel_token: CancelToken
 ) -> Iterator[_Response]:
     """Yield a response with a status of success, before its body is read.
 
@@ -144,7 +145,7 @@ def _open_successful(
     while True:
         with ExitStack() as stack:
             try:
-                opened = _request(stack, provider, path, payload, cancel_token, accept)
+                opened = _request(stack, provider, request, cancel_token)
             except HTTPException as error:
                 if "Retry-After" not in (error.headers or {}):
                     raise
@@ -159,12 +160,7 @@ def _open_successful(
 
 
 def _request(
-    stack: ExitStack,
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None,
-    cancel_token: CancelToken,
-    accept: str,
+    stack: ExitStack, provider: ProviderServer, request: ModelRequest, cancel_token: CancelToken
 ) -> _Response:
     """Return a response that `stack` closes; raise an error response.
 
@@ -177,7 +173,7 @@ def _request(
         addresses.append(replace(provider, base_url=f"{url}{provider.default_path}"))
     not_found: list[HTTPException] = []
     for server in addresses:
-        response = stack.enter_context(_open(server, path, payload, cancel_token, accept))
+        response = stack.enter_context(_open(server, request, cancel_token))
         if 200 <= response.raw.status_code < 300:
             return response
         text = response.read().decode("utf-8", "replace")
@@ -279,11 +275,7 @@ class _Response:
 
 @contextmanager
 def _open(
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None,
-    cancel_token: CancelToken,
-    accept: str,
+    provider: ProviderServer, request: ModelRequest, cancel_token: CancelToken
 ) -> Iterator[_Response]:
     """Yield a server's response with any status, before its body is read."""
     cancel_token.check()
@@ -292,15 +284,15 @@ def _open(
     host = urlsplit(provider.base_url).hostname or ""
     if is_refused_host(host):
         raise servers.forbidden_address(provider)
-    headers = {"Accept": accept, **provider.headers}
-    if payload is not None:
-        headers["Content-Type"] = payload.media_type
+    headers = {"Accept": request.accept, **provider.headers}
+    if request.payload is not None:
+        headers["Content-Type"] = request.payload.media_type
 
-    def authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    def authorize(prepared: requests.PreparedRequest) -> requests.PreparedRequest:
         if provider.key is not None:
             prefix = "Bearer " if provider.key_header == "Authorization" else ""
-            request.headers[provider.key_header] = f"{prefix}{provider.key}"
-        return request
+            prepared.headers[provider.key_header] = f"{prefix}{provider.key}"
+        return prepared
 
     with requests.Session() as session:
         for scheme in ("http://", "https://"):
@@ -309,9 +301,9 @@ def _open(
         session.trust_env = host not in _LOOPBACK_HOSTS
         try:
             response = session.request(
-                "GET" if payload is None else "POST",
-                f"{provider.base_url}{path}",
-                data=payload,
+                "GET" if request.payload is None else "POST",
+                f"{provider.base_url}{request.path}",
+                data=request.payload,
                 headers=headers,
                 auth=authorize,  # also without a key, or requests would read the user's .netrc
                 timeout=(CONNECT_SECONDS, provider.seconds),

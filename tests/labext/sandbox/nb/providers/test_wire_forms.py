@@ -342,7 +342,7 @@ def test_stream_of_comments_alone_times_out(site, server, connect):
 
     server.fault = keep_alive
     at = dataclasses.replace(servers.server_of_model(site, connect(server)), seconds=0.5)
-    values = transport.stream_json(at, "/chat", transport.JsonPayload({}))
+    values = transport.stream_json(at, transport.ModelRequest("/chat", transport.JsonPayload({})))
     with pytest.raises(HTTPException, match=r"did not answer within 0\.5 seconds"):
         list(values)
 
