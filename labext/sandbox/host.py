@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -454,20 +455,15 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
             options.executor, options.certificates, folder, allow_plaintext=options.allow_plaintext
         )
     remote = cluster.connect() if cluster is not None and options.processes == 1 else None
-    host = Host(
-        folder,
-        lock,
-        options.service or SERVICES,
-        service_options,
-        options.workers,
-        adopt_empty=options.adopt_empty,
-        remote=remote,
-        storage=storage,
-        cluster=cluster,
+    create_host = partial(
+        Host, folder, lock, options.service or SERVICES, service_options, cluster=cluster
+    )
+    host = create_host(
+        options.workers, adopt_empty=options.adopt_empty, remote=remote, storage=storage
     )
     try:
         if options.processes > 1:
-            _serve_with_processes(host, folder, lock, options, service_options, cluster)
+            _serve_with_processes(host, create_host, folder, options, cluster)
         else:
             asyncio.run(host.serve())
     finally:
@@ -479,10 +475,9 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
 
 def _serve_with_processes(
     host: Host,
+    create_host: Callable[..., Host],
     folder: DataFolder,
-    lock: FileLock,
     options: argparse.Namespace,
-    service_options: Options,
     cluster: Cluster | None,
 ) -> None:
     """Serve with processes that share the sockets, the database and the data folder.
@@ -498,17 +493,8 @@ def _serve_with_processes(
         adopt_orphans()
         if cluster is not None:
             cluster.leave_to_parent()
-        process = Host(
-            folder,
-            lock,
-            options.service or SERVICES,
-            service_options,
-            slots[number],
-            remote=cluster.connect() if cluster is not None and number == DISPATCHER else None,
-            cluster=cluster,
-            process=number,
-            slots=sum(slots),
-        )
+        remote = cluster.connect() if cluster is not None and number == DISPATCHER else None
+        process = create_host(slots[number], remote=remote, process=number, slots=sum(slots))
         asyncio.run(process.serve(sockets, on_ready))
 
     with contextlib.ExitStack() as stack:
