@@ -220,7 +220,6 @@ def store_jobs(
     *,
     project: str | None = None,
     parent: Job | None = None,
-    stage: int | None = None,
     max_seconds: float | None = None,
 ) -> None:
     """Store the rows, tasks and input files of jobs, and count the jobs as submitted.
@@ -231,9 +230,8 @@ def store_jobs(
         account: the owner of the jobs.
         tool: the tool of all jobs.
         orders: the jobs, in the order in which they are listed and started.
-        project: the `projectTag`.
-        parent: the batch or pipeline of the jobs.
-        stage: the pipeline stage of the jobs.
+        project: the `projectTag` of jobs without a parent.
+        parent: the batch, or the pipeline at the stage of the jobs.
         max_seconds: time limit of each job; the lowest of all limits applies.
     """
     created = current_timestamp()
@@ -247,8 +245,8 @@ def store_jobs(
             status=IN_QUEUE,
             created=created,
             settings=dump_json(order.settings),
-            project_tag=project,
-            stage=stage,
+            project_tag=project if parent is None else parent.project_tag,
+            stage=None if parent is None else parent.stage,
         )
         for order in orders
     ]

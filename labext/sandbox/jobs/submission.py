@@ -229,16 +229,7 @@ def submit_batch(site: Site, caller: Account, body: bytes) -> str:
         )
         session.add(parent)
         session.flush()
-        store_jobs(
-            session,
-            site,
-            account,
-            tool,
-            orders,
-            project=project,
-            parent=parent,
-            max_seconds=max_seconds,
-        )
+        store_jobs(session, site, account, tool, orders, parent=parent, max_seconds=max_seconds)
     return f"{batch} submitted to queue with {len(orders)} jobs."
 
 

@@ -174,16 +174,7 @@ def start_stage(
             )
             for job in tool_jobs.rejected
         )
-        store_jobs(
-            session,
-            site,
-            account,
-            tool_jobs.tool,
-            tool_jobs.accepted,
-            project=parent.project_tag,
-            parent=parent,
-            stage=parent.stage,
-        )
+        store_jobs(session, site, account, tool_jobs.tool, tool_jobs.accepted, parent=parent)
     return any(tool_jobs.accepted for tool_jobs in plan)
 
 
