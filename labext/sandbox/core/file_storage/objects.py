@@ -7,10 +7,11 @@ import importlib.util
 import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -19,8 +20,6 @@ from labext.errors import InputError, SetupError
 from labext.extras import install_line
 from labext.redaction import mask, register_secret
 from labext.storage import sync_folder
-
-T = TypeVar("T")
 
 SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
@@ -155,8 +154,7 @@ class DirectoryStore:
         """Store the content of a file, synced to the disk."""
         target = self._root / key
         partial = self._root / f".{uuid4().hex}"
-
-        def write() -> None:
+        with self._explained():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 with source.open("rb") as content, partial.open("xb") as file:
@@ -169,62 +167,58 @@ class DirectoryStore:
             finally:
                 partial.unlink(missing_ok=True)
 
-        self._try(write)
-
     def get(self, key: str, target: Path) -> None:
         """Write an object to a new file."""
-        self._try(lambda: self._root.stat())
+        with self._explained():
+            self._root.stat()
         try:
             shutil.copyfile(self._root / key, target)
         except FileNotFoundError:
             raise
         except OSError as error:
-            self._fail(error)
+            raise self._explain(error) from error
 
     def delete(self, key: str) -> None:
         """Delete an object."""
-        self._try(lambda: (self._root / key).unlink(missing_ok=True))
+        with self._explained():
+            (self._root / key).unlink(missing_ok=True)
 
     def move(self, key: str, new_key: str) -> None:
         """Rename an object."""
-
-        def rename() -> None:
+        with self._explained():
             (self._root / new_key).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._root / key).rename(self._root / new_key)
 
-        self._try(rename)
-
     def sizes(self) -> Mapping[str, int]:
         """Return the size of every object, by key."""
-
-        def walk() -> dict[str, int]:
+        with self._explained():
             return {
                 path.relative_to(self._root).as_posix(): path.stat().st_size
                 for path in self._root.rglob("*")
                 if path.is_file() and not path.name.startswith(".")
             }
 
-        return self._try(walk)
-
     def ping(self) -> None:
         """Check that the directory exists."""
-        self._try(lambda: os.listdir(self._root))
+        with self._explained():
+            os.listdir(self._root)
 
     def close(self) -> None:
         """Do nothing."""
 
-    def _try(self, call: Callable[[], T]) -> T:
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
         try:
-            return call()
+            yield
         except OSError as error:
-            self._fail(error)
+            raise self._explain(error) from error
 
-    def _fail(self, error: OSError) -> NoReturn:
+    def _explain(self, error: OSError) -> StoreError:
         kind = {PermissionError: "denied", FileNotFoundError: "no bucket"}
-        raise StoreError(
+        return StoreError(
             f"The storage {self._root} can't be used: {error.strerror}.",
             kind.get(type(error), "unavailable"),
-        ) from error
+        )
 
 
 class S3Store:
@@ -243,7 +237,8 @@ class S3Store:
 
     def put(self, source: Path, key: str) -> None:
         """Store the content of a file, in parts if it is large."""
-        self._try(lambda files: files.put_file(str(source), self._path(key)))
+        with self._explained() as files:
+            files.put_file(str(source), self._path(key))
 
     def get(self, key: str, target: Path) -> None:
         """Write an object to a new file."""
@@ -256,17 +251,20 @@ class S3Store:
 
     def delete(self, key: str) -> None:
         """Delete an object."""
-        self._try(lambda files: files.rm_file(self._path(key)))
+        with self._explained() as files:
+            files.rm_file(self._path(key))
 
     def move(self, key: str, new_key: str) -> None:
         """Copy an object within the service, and delete the first one."""
-        self._try(lambda files: files.cp_file(self._path(key), self._path(new_key)))
+        with self._explained() as files:
+            files.cp_file(self._path(key), self._path(new_key))
         self.delete(key)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the size of every object, by key."""
         start = len(self._root) + 1
-        found = self._try(lambda files: files.find(self._root, detail=True))
+        with self._explained() as files:
+            found = files.find(self._root, detail=True)
         return {
             path[start:]: info["size"]
             for path, info in found.items()
@@ -276,11 +274,9 @@ class S3Store:
     def ping(self) -> None:
         """Request the first key."""
         bucket, _, prefix = self._root.partition("/")
-        self._try(
-            lambda files: files.call_s3(
-                "list_objects_v2", Bucket=bucket, Prefix=prefix and f"{prefix}/", MaxKeys=1
-            )
-        )
+        start = prefix and f"{prefix}/"
+        with self._explained() as files:
+            files.call_s3("list_objects_v2", Bucket=bucket, Prefix=start, MaxKeys=1)
 
     def close(self) -> None:
         """Close the connections and end the thread of the event loop, so that a fork is safe."""
@@ -334,9 +330,11 @@ class S3Store:
         files.retries = _TRIES
         return files
 
-    def _try(self, call: Callable[[Any], T]) -> T:
+    @contextmanager
+    def _explained(self) -> Iterator[Any]:
+        """Yield the open file system; an error becomes a StoreError."""
         try:
-            return call(self._open())
+            yield self._open()
         except Exception as error:
             raise self._explain(error) from error
 

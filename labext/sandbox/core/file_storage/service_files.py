@@ -6,12 +6,12 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -166,7 +166,7 @@ class StoredFiles(ServiceFiles):
         self.copies = copies
         self._on_unused = on_unused
         self._fetching = threading.Lock()
-        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._lost: dict[str, float] = {}
 
     def local(self, path: str, session: Session | None = None) -> Path:
@@ -277,7 +277,9 @@ class StoredFiles(ServiceFiles):
         if not self.copies.use(file.key) and not self._is_lost(file.key):
             if self._database.is_writing:
                 raise NotCachedError(file.path, partial(self._copy, file))
-            with self._one_at_a_time(file.key):
+            with self._fetching:
+                lock = self._locks.setdefault(file.key, threading.Lock())
+            with lock:  # others wait for the fetched object
                 if not self.copies.use(file.key) and not self._is_lost(file.key):
                     self._fetch(file)
         return copy / file.member if file.member else copy
@@ -313,23 +315,6 @@ class StoredFiles(ServiceFiles):
         key = f"{self._name}/{kind}/{uuid4().hex}{suffix}"
         self.store.put(source, key)
         return StagedFile(f"{self._name}/{path}", key, size, sha256)
-
-    @contextmanager
-    def _one_at_a_time(self, key: str) -> Iterator[None]:
-        """Let one thread fetch an object while others wait for it."""
-        with self._fetching:
-            lock, waiting = self._locks.get(key, (threading.Lock(), 0))
-            self._locks[key] = lock, waiting + 1
-        try:
-            with lock:
-                yield
-        finally:
-            with self._fetching:
-                waiting = self._locks[key][1] - 1
-                if waiting:
-                    self._locks[key] = lock, waiting
-                else:
-                    del self._locks[key]
 
 
 def _digest(file: Path) -> tuple[int, str]:
