@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,23 +103,14 @@ class LimitDefinition:
     size: bool = False
 
 
-class Limits(Mapping[str, LimitDefinition]):
+class Limits(dict[str, LimitDefinition]):
     """The limits of a service by name; a table keeps the `value` of each changed `name`."""
 
     def __init__(
         self, table: type[DeclarativeBase], definitions: Mapping[str, LimitDefinition]
     ) -> None:
+        super().__init__(definitions)
         self._table = table
-        self._definitions = definitions
-
-    def __getitem__(self, name: str) -> LimitDefinition:
-        return self._definitions[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._definitions)
-
-    def __len__(self) -> int:
-        return len(self._definitions)
 
     def value(self, session: Session, name: str) -> int:
         """Return the current value of a limit."""

@@ -5,6 +5,7 @@
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain, count
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter
@@ -255,13 +256,9 @@ def _is_taken(session: Session, table: type[Profile], name: str) -> bool:
 
 def _name_of_copy(session: Session, table: type[Profile], name: str) -> str:
     """Return a free name: `interview - Copy`, then `interview - Copy 2` and so on."""
-    number = 1
-    while True:
-        ending = " - Copy" if number == 1 else f" - Copy {number}"
-        candidate = name[: MAX_LINE_LENGTH - len(ending)] + ending
-        if not _is_taken(session, table, candidate):
-            return candidate
-        number += 1
+    endings = chain([" - Copy"], (f" - Copy {number}" for number in count(2)))
+    names = (name[: MAX_LINE_LENGTH - len(ending)] + ending for ending in endings)
+    return next(name for name in names if not _is_taken(session, table, name))
 
 
 router = APIRouter()
