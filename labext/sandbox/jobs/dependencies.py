@@ -65,12 +65,6 @@ def find_teammate(
     return teammate
 
 
-def check_organization_access(caller: Account) -> None:
-    """Raise 403 unless the caller is an owner of its organization."""
-    if not caller.owner:
-        raise forbidden("organization: only an owner of the organization may see all its jobs.")
-
-
 def teammate_ids(account: Account) -> Select[Any]:
     """Return the query of the ids of all accounts of the organization."""
     return select(Account.id).where(Account.organization_id == account.organization_id)

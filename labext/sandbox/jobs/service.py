@@ -15,7 +15,6 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.jobs import parent_jobs, schemas, tasks
 from labext.sandbox.jobs.dependencies import (
-    check_organization_access,
     find_teammate,
     require_job,
     teammate_ids,
@@ -24,7 +23,7 @@ from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.files.job_files import create_archive_url
 from labext.sandbox.jobs.names import quote_value
 from labext.sandbox.jobs.scheduling import queue_reason
-from labext.sandbox.jobs.schemas import bad_request, not_found
+from labext.sandbox.jobs.schemas import bad_request, forbidden, not_found
 from labext.sandbox.jobs.tables import (
     ACTIVE_STATES,
     AGGREGATING,
@@ -64,8 +63,8 @@ def list_jobs(site: Site, caller: Account, query: Query) -> bytes:
     # A page is one statement, and needs no transaction for a consistent state.
     with site.database.read(snapshot="jobName" in query) as session:
         organization = schemas.query_flag(query, "organization")
-        if organization:
-            check_organization_access(caller)
+        if organization and not caller.owner:
+            raise forbidden("organization: only an owner of the organization may see all its jobs.")
         account = find_teammate(session, caller, query.get("jobEmail") or None)
         name = query.get("jobName")
         if name is not None:

@@ -442,11 +442,11 @@ class Supervisor(Executors):
     def _recorded(self, run: TaskRun) -> None:
         if run.outcome is not None and run.outcome.outcome != "done":
             log.info("%s %s: %s", run.task.key, run.outcome.outcome, run.outcome.reason)
+        del self._losses[run.task.id]
         self._forget(run)
 
     def _forget(self, run: TaskRun) -> None:
         del self._runs[run.task.id]
-        del self._losses[run.task.id]
         with contextlib.suppress(OSError):
             remove_path(run.scratch)
 
@@ -555,9 +555,7 @@ class Supervisor(Executors):
     def _requeue_lost(self) -> None:
         for run in [run for run in self._runs.values() if run.is_lost]:
             self._transitions.requeue([run.task.id])
-            del self._runs[run.task.id]
-            with contextlib.suppress(OSError):
-                remove_path(run.scratch)
+            self._forget(run)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
         """Requeue the tasks that died with the fork server; fail those that did so too often."""

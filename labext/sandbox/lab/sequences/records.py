@@ -32,11 +32,6 @@ def bases_key(bases: str, circular: bool) -> str:
     return hashlib.sha256(f"{kind} {min(forward, reverse)}".encode()).hexdigest()
 
 
-def bases_keys(bases: str) -> tuple[str, str]:
-    """Return the keys of the linear and of the circular molecule with these bases."""
-    return bases_key(bases, circular=False), bases_key(bases, circular=True)
-
-
 def _canonical_rotation(circle: str) -> str:
     """Return the lexicographically smallest rotation of a circle.
 

@@ -205,7 +205,8 @@ def _conditions(
         texts = (Sequence.folded, Sequence.aliases)
         where.append(or_(*(text.contains(name_part, autoescape=True) for text in texts)))
     if query.bases is not None:
-        where.append(Sequence.bases_hash.in_(records.bases_keys(query.bases)))
+        keys = [records.bases_key(query.bases, circular) for circular in (False, True)]
+        where.append(Sequence.bases_hash.in_(keys))
     if query.registry_id is not None:
         where.append(_registry_condition(session, query.registry_id, tenant_id))
     if query.registry_numbers is not None:

@@ -7,7 +7,7 @@ import socket
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from labext.actions import parameter
@@ -61,12 +61,6 @@ class TlsFiles:
         return Security(  # type: ignore[no-untyped-call]
             tls_ca_file=str(self.ca), require_encryption=True, **roles
         )
-
-    def connection_arguments(self) -> dict[str, Any]:
-        """Return the arguments of dask's connections to a scheduler."""
-        security: Any = self.security()
-        arguments: dict[str, Any] = security.get_connection_args("client")
-        return arguments
 
     def context(self) -> ssl.SSLContext:
         """Return the context of a client.

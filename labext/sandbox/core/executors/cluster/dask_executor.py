@@ -215,9 +215,10 @@ class DaskExecutor:
     async def _main(self) -> None:
         from distributed.core import ConnectionPool
 
-        arguments: dict[str, object] = {}
+        arguments: dict[str, Any] = {}
         if self._tls is not None:
-            arguments = self._tls.connection_arguments()
+            security: Any = self._tls.security()
+            arguments = security.get_connection_args("client")
         pool = ConnectionPool(connection_args=arguments, timeout=RPC_SECONDS / 2)
         await pool.start()
         self._scheduler = pool(self.address)
@@ -289,7 +290,7 @@ class DaskExecutor:
         """Renew the lease of the tasks at a worker, and process its reports about them."""
         while True:
             for attempt in [*worker.attempts.values()]:
-                if not attempt.requested and self._lease_is_over(attempt):
+                if not attempt.requested and time.monotonic() > attempt.renewed + self.lease:
                     self._lose(attempt)
             if self._is_dead(worker):
                 with self._lock:
@@ -313,9 +314,6 @@ class DaskExecutor:
         since = max(worker.contact, worker.found)
         old = time.monotonic() > since + self.lease
         return not worker.is_listed and not worker.attempts and (old or worker.is_closing)
-
-    def _lease_is_over(self, attempt: RemoteAttempt) -> bool:
-        return time.monotonic() > attempt.renewed + self.lease
 
     async def _sync(
         self, worker: RemoteWorker, seconds: float
