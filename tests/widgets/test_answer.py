@@ -41,6 +41,10 @@ EVENTS = [STRATEGY, PARTIAL, Final(ANSWER)]
 QUOTED = (
     "Quoted without a language model. `%nb credentials new` and `%nb models setup` connect one."
 )
+SEARCHED = (
+    "Searched without a language model. `%nb search` lists the closest passages, `%nb insights` "
+    "the key sentences of sources; `%nb credentials new` and `%nb models setup` connect a model."
+)
 KEY = "sk-proj-12345678901234567890"
 
 
@@ -248,17 +252,22 @@ class TestInANotebook:
         assert "No citations." in static_view.render_html(AnswerState("", answer=Answer("No.")))
 
     @pytest.mark.parametrize(
-        ("model", "line"),
+        ("model", "citations", "line"),
         [
-            ("talker", "Answered by talker."),
-            ("extractive", QUOTED),
-            ("model:extractive", QUOTED),
+            ("talker", (), "Answered by talker."),
+            ("talker", (PAPER,), "Answered by talker."),
+            ("extractive", (PAPER,), QUOTED),
+            ("model:extractive", (PAPER,), QUOTED),
+            ("extractive", (), SEARCHED),
         ],
     )
-    def test_answer_names_its_model_or_says_that_none_was_used(self, model: str, line: str) -> None:
-        drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model=model)))
+    def test_answer_names_its_model_or_says_that_none_was_used(
+        self, model: str, citations: tuple[Citation, ...], line: str
+    ) -> None:
+        answer = Answer("No.", citations, model=model)
+        drawn = static_view.render_html(AnswerState("", answer=answer))
         assert words(drawn).endswith(line.replace("`", ""))
-        assert render_answer(Answer("No.", model=model)).endswith(line)
+        assert render_answer(answer).endswith(line)
 
     def test_lines_to_run_are_code(self) -> None:
         drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model="extractive")))

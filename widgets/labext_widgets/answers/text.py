@@ -246,10 +246,19 @@ _QUOTING_MODELS = ("extractive", "model:extractive")
 
 
 def source_text(answer: Answer) -> str:
-    """Return `Answered by MODEL: TOKENS, COST`, or an empty string if neither is known."""
+    """Return `Answered by MODEL: TOKENS, COST`, or an empty string if neither is known.
+
+    Without a language model and a matching passage, it says where to look next.
+    """
     usage = "" if answer.usage is None else str(answer.usage)
     if not answer.model:
         return usage and f"{usage}."
+    if answer.model in _QUOTING_MODELS and not answer.citations:
+        return (
+            "Searched without a language model. `%nb search` lists the closest passages, "
+            "`%nb insights` the key sentences of sources; `%nb credentials new` and "
+            "`%nb models setup` connect a model."
+        )
     return model_text("Answered", answer.model, usage)
 
 
