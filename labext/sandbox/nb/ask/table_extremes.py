@@ -142,17 +142,19 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Extrem
     extremes: list[Extreme] = []
     tables = [table for table in parse_tables(source) if hit.passage_id in table.passage_ids]
     for superlative in parse_superlatives(question):
-        ranked = [
-            (rank, -number, column)
-            for number, table in enumerate(tables)
-            for column, name in enumerate(table.header.cells)
-            if table.rows
-            and (rank := superlative.rank(name, table.rows[0].cells[column]))
-            and _values(table.rows, column)
-        ]
-        if ranked:
-            _, number, column = max(ranked)
-            extremes += _extreme_rows(question, superlative, tables[-number], column)
+        ranked = sorted(
+            (
+                (rank, -number, -column)
+                for number, table in enumerate(tables)
+                for column, name in enumerate(table.header.cells)
+                if table.rows and (rank := superlative.rank(name, table.rows[0].cells[column]))
+            ),
+            reverse=True,
+        )
+        for _, number, column in ranked:
+            if _values(tables[-number].rows, -column):
+                extremes += _extreme_rows(question, superlative, tables[-number], -column)
+                break
     return extremes
 
 
