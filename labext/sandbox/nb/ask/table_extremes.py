@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -153,7 +153,8 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Extrem
         )
         for _, number, column in ranked:
             if _values(tables[-number].rows, -column):
-                extremes += _extreme_rows(question, superlative, tables[-number], -column)
+                found = _find_extreme(question, superlative, tables[-number], -column)
+                extremes += [found] if found else []
                 break
     return extremes
 
@@ -223,10 +224,10 @@ def _parse_value(cell: str, has_decimal_comma: bool) -> tuple[float, str] | None
     return float(f"{number}e{power.replace('−', '-')}"), (match["unit"] or "").strip()
 
 
-def _extreme_rows(
+def _find_extreme(
     question: str, superlative: Superlative, table: Table, column: int
-) -> Iterator[Extreme]:
-    """Yield the extreme among the rows that have the question's other words; none of one row."""
+) -> Extreme | None:
+    """Return the extreme among the rows that have the question's other words; None of one row."""
     header = set(segmentation.stem_words(" ".join(table.header.cells))) | superlative.implied
     stems = [set(segmentation.stem_words(row.line)) for row in table.rows]
     in_some_rows = set().union(*stems).difference(stems[0].intersection(*stems), header)
@@ -242,12 +243,13 @@ def _extreme_rows(
         if of_row.issuperset(words.values())
     ]
     values = _values(rows, column)
-    if values:
-        best = (max if superlative.highest else min)(value for value, _ in values)
-        equal = tuple(row for value, row in values if value == best)
-        names = [word.strip('?,.;:!"“”()') for word in words]
-        compared = f"the {len(values):,} rows" if words else f"{len(values):,} rows"
-        compared += f" with {messages.join_all(names, 'and')}" if words else ""
-        several = f" ({len(equal):,} rows are equal)" if len(equal) > 1 else ""
-        description = f"{superlative.name} “{table.header.cells[column]}” of {compared}"
-        yield Extreme(table, equal, description + several)
+    if not values:
+        return None
+    best = (max if superlative.highest else min)(value for value, _ in values)
+    equal = tuple(row for value, row in values if value == best)
+    names = [word.strip('?,.;:!"“”()') for word in words]
+    compared = f"the {len(values):,} rows" if words else f"{len(values):,} rows"
+    compared += f" with {messages.join_all(names, 'and')}" if words else ""
+    several = f" ({len(equal):,} rows are equal)" if len(equal) > 1 else ""
+    description = f"{superlative.name} “{table.header.cells[column]}” of {compared}{several}"
+    return Extreme(table, equal, description)
