@@ -116,11 +116,9 @@ class PassageQuoter:
             extremes = find_extremes(question, self._read_source(hit), hit)
             if extremes:
                 rows = {
-                    replace(cite(row.hit, row.line), table_header=extreme.table.header.text): (
-                        extreme.description
-                    )
+                    citation: extreme.description
                     for extreme in extremes
-                    for row in extreme.rows[:MAX_PASSAGES]
+                    for citation in extreme.citations(MAX_PASSAGES)
                 }
                 in_table = set().union(*(extreme.table.passage_ids for extreme in extremes))
                 others = [item for item in citations.items() if item[0].passage_id not in in_table]

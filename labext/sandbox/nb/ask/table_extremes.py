@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from labext import messages
+from labext.sandbox.nb.ask.answers import Citation, cite
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import passages, segmentation
 
@@ -100,11 +101,6 @@ class Row:
     line: str
     cells: tuple[str, ...]
 
-    @property
-    def text(self) -> str:
-        """The row as the header of a citation."""
-        return passages.row_text(self.line)
-
 
 @dataclass
 class Table:
@@ -131,6 +127,11 @@ class Extreme:
     table: Table
     rows: tuple[Row, ...]
     description: str
+
+    def citations(self, count: int) -> list[Citation]:
+        """Return citations of at most `count` of the rows."""
+        header = passages.row_text(self.table.header.line)
+        return [replace(cite(row.hit, row.line), table_header=header) for row in self.rows[:count]]
 
 
 def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Extreme]:
