@@ -425,7 +425,8 @@ def import_sequences(admin: Admin, file: Path, folder: str, creator: str | None)
     """Import the sequences of a FASTA or GenBank file, gzipped or not.
 
     Features keep their outer positions and their strand, translated ones also their exons. Inexact
-    ends, sites between two bases, the parts of other features, references and comments are lost.
+    ends, sites between two bases, the parts of other features, parts in other records, features
+    with invalid positions, references and comments are lost.
     """
     created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)

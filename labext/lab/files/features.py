@@ -20,6 +20,20 @@ from labext.lab.files import encoding
 from labext.lab.files.encoding import Fields
 
 
+def local_feature(feature: SeqFeature) -> SeqFeature | None:
+    """Return a feature without its parts in other records; None if nothing is left."""
+    parts = [] if feature.location is None else list(feature.location.parts)
+    local = [part for part in parts if not part.ref]
+    if len(local) == len(parts):
+        return feature if parts else None
+    if not local:
+        return None
+    location = (
+        local[0] if len(local) == 1 else CompoundLocation(local, _join_operator(feature.location))
+    )
+    return SeqFeature(location, type=feature.type, qualifiers=feature.qualifiers)
+
+
 def covering_span(location: Location, length: int, *, circular: bool) -> tuple[int, int]:
     """Return the start and end that cover a location; the end precedes a start across the origin.
 
@@ -37,8 +51,6 @@ def covering_span(location: Location, length: int, *, circular: bool) -> tuple[i
 def is_compound(location: Location, length: int, *, circular: bool) -> bool:
     """Return True if start, end and strand are not enough to describe a location."""
     parts = _ordered_parts(location)
-    if any(part.ref for part in parts):
-        return False  # refers to another record
     ends = [end for part in parts for end in (part.start, part.end)]
     if any(type(end) in (BeforePosition, AfterPosition) for end in ends):
         return True

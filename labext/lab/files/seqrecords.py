@@ -111,8 +111,8 @@ def from_seqrecord(record: SeqRecord) -> Fields:
         circular = _is_circular(record)
         fields["annotations"] = [
             features.to_annotation(feature, len(bases), circular=circular)
-            for feature in record.features
-            if feature.location is not None
+            for feature in map(features.local_feature, record.features)
+            if feature is not None
         ]
     return fields
 

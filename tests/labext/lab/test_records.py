@@ -396,6 +396,24 @@ def test_foreign_feature_keeps_its_location(location: Any) -> None:
     assert set(location) <= set(inside)
 
 
+def test_feature_in_other_records_has_its_part_in_this_one() -> None:
+    elsewhere = SimpleLocation(0, 6905, 1, ref="U18270.1")
+    locations = [
+        SimpleLocation(18, 25, 1) + elsewhere,
+        CompoundLocation([elsewhere, SimpleLocation(5, 9, 1), SimpleLocation(18, 25, 1)]),
+        elsewhere,
+    ]
+    seqrecord = SeqRecord(
+        Seq("ACGTT" * 8),
+        annotations={"molecule_type": "DNA"},
+        features=[SeqFeature(location, type="gene") for location in locations],
+    )
+    record = from_seqrecord(seqrecord)
+    places = [(mark["start"], mark["end"]) for mark in record["annotations"]]
+    assert places == [(18, 25), (5, 25)]
+    assert str(to_seqrecord(record).features[1].location) == "join{[5:9](+), [18:25](+)}"
+
+
 @pytest.mark.parametrize("file", ["pBAD30.gb", "NC_005816.gb", "pFA6a-kanMX6.gb", "cor6_6.gb"])
 def test_real_genbank_files_round_trip(file: str) -> None:
     with warnings.catch_warnings():

@@ -81,7 +81,7 @@ def extract_features(record: Any) -> SequenceFeatures:
             continue
         annotation = _build_annotation(feature, location)
         features.annotations.append(annotation)
-        if feature.type == "CDS" and not {"pseudo", "pseudogene"} & {*feature.qualifiers}:
+        if feature.type == "CDS" and _is_translated(feature):
             skipped = _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1
             coding = _place(_skip_bases(location, skipped), location.strand, record)
             features.translations.append(
@@ -92,14 +92,21 @@ def extract_features(record: Any) -> SequenceFeatures:
     return features
 
 
+def _is_translated(feature: Any) -> bool:
+    """Return whether a coding feature is no pseudogene and lies on one strand of this record."""
+    on_one_strand = feature.location.strand and not any(p.ref for p in feature.location.parts)
+    return bool(on_one_strand) and not {"pseudo", "pseudogene"} & {*feature.qualifiers}
+
+
 def _location(feature: Any, record: Any) -> FeatureLocation | None:
-    """Return the location; None if it is unknown or in another record."""
+    """Return the location of the parts in this record; None if it is unknown or has none."""
     location = feature.location
-    if location is None or any(part.ref for part in location.parts):
+    local = [] if location is None else [part for part in location.parts if not part.ref]
+    if not local:
         return None
     strand = location.strand or 0
     # Biopython lists the parts in reading direction.
-    parts = location.parts[::-1] if strand == -1 else location.parts
+    parts = local[::-1] if strand == -1 else local
     try:
         regions = [
             _build_region(int(part.start), int(part.end), len(record.seq), feature.type)

@@ -306,6 +306,21 @@ def test_unknown_and_remote_positions_are_skipped():
         assert written_as(location, circular=False).annotations == []
 
 
+def test_feature_that_continues_in_another_record_keeps_its_part():
+    location = SimpleLocation(2, 9, 1) + SimpleLocation(0, 90, 1, ref="AB1")
+    written = written_as(location, circular=False)
+    (annotation,) = written.annotations
+    assert (annotation["start"], annotation["end"], annotation["strand"]) == (2, 9, 1)
+    assert written.translations == []  # its codons continue elsewhere
+
+
+def test_gene_spliced_from_both_strands_has_no_translation():
+    location = SimpleLocation(10, 16, -1) + SimpleLocation(0, 6, 1)
+    written = written_as(location, circular=False, translation="KPKT")
+    assert written.translations == []  # the API has one strand per translation
+    assert len(written.annotations) == 1
+
+
 @pytest.mark.parametrize("code", ["99", "eleven", "1"])
 def test_unknown_genetic_code_falls_back_to_the_standard_code(code):
     written = written_as(
