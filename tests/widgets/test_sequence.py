@@ -445,3 +445,14 @@ def test_amino_acids_of_the_record_are_displayed_and_further_codons_translated()
         (11, 1, ""),
         (2, 3, "N"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "letters"), [("VERTEBRATE_MITOCHONDRIAL", "MW*"), ("STANDARD", "MWR")]
+)
+def test_codon_after_the_protein_is_the_stop_of_another_genetic_code(
+    code: str, letters: str
+) -> None:
+    mark = {"start": 0, "end": 9, "strand": 1, "aminoAcids": "MW", "geneticCode": code}
+    pieces = translated({"bases": "ATATGAAGA", "translations": [mark]})
+    assert "".join(piece["letter"] for piece in pieces) == letters

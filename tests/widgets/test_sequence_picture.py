@@ -19,6 +19,7 @@ from labext_widgets.sequence.maps import readable_color
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
 from labext_widgets.sequence.viewer import (
     MAX_ANNOTATIONS,
+    MAX_CUTS,
     MAX_LABELS,
     render_html,
     render_svg,
@@ -125,6 +126,15 @@ def test_picture_states_that_annotations_have_no_label_or_are_not_drawn(
     html = render_html(random_molecule(9600, count, True), ())
     assert ("Only the longest" in html) is (note is not None)
     assert (note or "annotations") in html
+
+
+def test_picture_states_that_enzymes_are_not_drawn() -> None:
+    on = random_molecule(4000, 0, True)
+    cutters = unique_cutters(on)
+    assert len(cutters) > MAX_CUTS
+    note = f"Only the first 40 of {len(cutters)} enzymes are drawn."
+    assert note in render_html(on, cutters)
+    assert "enzymes are drawn" not in render_html(on, cutters[:MAX_CUTS])
 
 
 @pytest.mark.parametrize("circular", [True, False])

@@ -143,7 +143,8 @@ def cut_sites(molecule: Molecule, name: str) -> list[Site]:
 
 def unique_cutters(molecule: Molecule, among: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the enzymes that cut the molecule once, of those in `among` or of all."""
-    return tuple(name for name in (among or all_enzymes()) if len(cut_sites(molecule, name)) == 1)
+    names = all_enzymes() if among is None else among
+    return tuple(name for name in names if len(cut_sites(molecule, name)) == 1)
 
 
 def _site(

@@ -176,13 +176,16 @@ def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation
             for start, end in ends
             if start is not None and end is not None and molecule.has(start, end)
         )
+        regions = regions or ((annotation.start, annotation.end),)
         amino_acids = _text(row.get("aminoAcids"))
+        if not _AMINO_ACIDS.fullmatch(amino_acids):
+            amino_acids = ""
+        codons = sum(molecule.span(start, end) for start, end in regions) // 3
+        is_standard = row.get("geneticCode") in (None, "STANDARD")
+        if amino_acids and not is_standard and codons == len(amino_acids) + 1:
+            amino_acids += "*"  # AGA is a stop in mitochondria of vertebrates
         translations.append(
-            Translation(
-                **vars(annotation),
-                regions=regions or ((annotation.start, annotation.end),),
-                amino_acids=amino_acids if _AMINO_ACIDS.fullmatch(amino_acids) else "",
-            )
+            Translation(**vars(annotation), regions=regions, amino_acids=amino_acids)
         )
     return translations
 

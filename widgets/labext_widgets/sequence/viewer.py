@@ -29,19 +29,24 @@ The longest annotations and the first sites are kept.
 
 def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
     """Return the map as an image with lines of text below it."""
-    lines = [render_text(molecule, enzymes), _limits_note(len(molecule.annotations)), note]
+    cutters = len(unique_cutters(molecule, enzymes)) if len(enzymes) > MAX_CUTS else 0
+    limits = _limits_note(len(molecule.annotations), cutters)
+    lines = [render_text(molecule, enzymes), limits, note]
     return drawing_html(render_svg(molecule, enzymes), lines, 640)
 
 
-def _limits_note(count: int) -> str:
-    """Return which of the annotations the static map shows; empty if it shows all."""
-    if count > MAX_ANNOTATIONS:
-        return (
+def _limits_note(annotations: int, cutters: int) -> str:
+    """Return which of the annotations and enzymes the static map shows; empty if it shows all."""
+    notes = []
+    if annotations > MAX_ANNOTATIONS:
+        notes.append(
             f"Only the longest {MAX_ANNOTATIONS} annotations are drawn, and {MAX_LABELS} labelled."
         )
-    if count > MAX_LABELS:
-        return f"Only the longest {MAX_LABELS} annotations are labelled."
-    return ""
+    elif annotations > MAX_LABELS:
+        notes.append(f"Only the longest {MAX_LABELS} annotations are labelled.")
+    if cutters > MAX_CUTS:
+        notes.append(f"Only the first {MAX_CUTS} of {cutters} enzymes are drawn.")
+    return " ".join(notes)
 
 
 def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:
@@ -53,8 +58,8 @@ def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:
     drawn = sorted(longest, key=lambda annotation: (annotation.start, annotation.end))
     named = {id(annotation) for annotation in longest[:MAX_LABELS]}
     labelled = {i for i, annotation in enumerate(drawn) if id(annotation) in named}
-    sites_by_enzyme = (cut_sites(molecule, name) for name in enzymes)
-    once = [sites[0] for sites in sites_by_enzyme if len(sites) == 1][:MAX_CUTS]
+    cutters = unique_cutters(molecule, enzymes)[:MAX_CUTS]
+    once = [site for name in cutters for site in cut_sites(molecule, name)]
     draw = maps.draw_circular if molecule.circular else maps.draw_linear
     return draw(molecule, drawn, labelled, once)
 
@@ -70,7 +75,7 @@ def render_text(molecule: Molecule, enzymes: Sequence[str]) -> str:
     summary += pluralize(len(molecule.annotations), "annotation")
     if molecule.omitted:
         summary += f", {pluralize(molecule.omitted, 'mark')} outside the sequence omitted"
-    once = [name for name in enzymes if len(cut_sites(molecule, name)) == 1]
+    once = unique_cutters(molecule, enzymes)
     return f"{summary}; cut once by {join_words(once, 8)}" if once else summary
 
 
