@@ -187,7 +187,7 @@ def mmcif(text: str, **names: str) -> str:
     from biotite.structure.io import pdb as pdb_files
     from biotite.structure.io import pdbx
 
-    atoms = pdb_files.PDBFile.read(io.StringIO(text)).get_structure()
+    atoms = pdb_files.PDBFile.read(io.StringIO(text)).get_structure(extra_fields=["b_factor"])
     for annotation, name in names.items():
         atoms.set_annotation(annotation, np.full(atoms.array_length(), name))
     file = pdbx.CIFFile()
@@ -208,6 +208,16 @@ def test_mmcif_is_drawn_with_its_models_and_insertion_codes() -> None:
     del lines[max(n for n, line in enumerate(lines) if line.startswith("ATOM"))]
     shorter = structure_viewer("\n".join(lines)).state()["content"]  # by an atom of a model
     assert parse_structure(shorter).models == 3
+
+
+def test_distance_of_residues_with_insertion_codes() -> None:
+    text = pdb(6)
+    plain = structure_viewer(text)
+    view = structure_viewer(text.replace("A   3 ", "A   2A").replace("A   4 ", "A   3B"))
+    assert view.distance("A:2", "2A") == pytest.approx(plain.distance(2, 3))
+    assert view.distance(1, "A:3B") == pytest.approx(plain.distance(1, 4))
+    with pytest.raises(InputError, match="no residue 3\\."):
+        view.distance(1, 3)
 
 
 def test_mmcif_that_pdb_has_no_room_for_is_drawn_by_its_first_model() -> None:
@@ -254,6 +264,25 @@ def test_equal_b_factors_within_residues_are_shown_as_confidence() -> None:
     colors, _ = residue_colors(predicted, "confidence")
     assert colors[0] != colors[-1], "62 is low, 81 is high"
     assert "b_factor" not in schemes(predicted)
+
+
+@pytest.mark.parametrize(
+    ("method", "scheme"),
+    [("ELECTRON MICROSCOPY", "secondary"), ("THEORETICAL MODEL", "confidence")],
+)
+def test_b_factors_of_an_experiment_are_no_confidence(method: str, scheme: str) -> None:
+    text = pdb(20, b_factor=62)
+    assert default_scheme(parse_structure(f"EXPDTA    {method}\n{text}")) == scheme
+    cif = f"{mmcif(text).rstrip()}\n_exptl.method '{method}'\n"
+    assert default_scheme(parse_structure(cif)) == scheme
+
+
+def test_b_factors_up_to_1_keep_their_values_if_they_are_no_confidence() -> None:
+    rows = pdb(20, b_factor=62).splitlines()
+    text = "\n".join(f"{row[:60]}{n % 7 / 10:6.2f}{row[66:]}" for n, row in enumerate(rows))
+    structure = parse_structure(text)
+    assert not structure.confidence
+    assert structure.b_factors.max() <= 1
 
 
 def test_colors_name_one_color_for_each_residue_and_a_legend_of_those_in_use() -> None:

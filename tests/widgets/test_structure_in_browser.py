@@ -269,6 +269,21 @@ def test_distance_is_measured_by_keyboard_alone(page_of: Pages) -> None:
     assert nb.errors == []
 
 
+def test_measured_residues_have_their_insertion_codes(page_of: Pages) -> None:
+    inserted = 'structure_viewer(helix(5, "A").replace("A   3 ", "A   2A"), name="inserted")'
+    nb = page_of().write(HELIX, inserted).open()
+    for cell in range(2):
+        nb.run(cell)
+    view = nb.output(1).locator(".labext-structure[data-ready]")
+    view.get_by_role("button", name="Measure").click()
+    view.get_by_role("textbox", name="Atoms").fill("2 2A")
+    view.get_by_role("textbox", name="Atoms").press("Enter")
+    status = view.get_by_role("status")
+    wait_until(lambda: status.inner_text().endswith("ALA A:2, atom CA – ALA A:2A, atom CA"))
+    titles = view.locator(".labext-residue").evaluate_all("all => all.map((one) => one.title)")
+    assert titles == ["A 1", "A 2", "A 2A", "A 4", "A 5"]
+
+
 FORMATS = """import io
 from biotite.structure.io import pdb, pdbx
 pdb_text = helix(20, "A")

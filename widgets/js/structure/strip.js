@@ -20,7 +20,7 @@ export function createStrip(chains, onSelect) {
     strip.textContent = "The sequence is too long to display; select residues by their numbers.";
     return strip;
   }
-  for (const { id, numbers, letters: codes } of chains) {
+  for (const { id, numbers, insertions, letters: codes } of chains) {
     const row = createElement("div", "labext-strip-row", {
       tabindex: "0",
       role: "group",
@@ -31,7 +31,7 @@ export function createStrip(chains, onSelect) {
     row.append(createElement("span", "labext-strip-chain", {}, id || "–"));
     const first = letters.length;
     numbers.forEach((number, i) => {
-      const title = `${codes[i]} ${number}`;
+      const title = `${codes[i]} ${number}${insertions[i]}`;
       const element = createElement("span", "labext-residue", { title }, codes[i]);
       element.dataset.index = letters.length;
       if (number % 10 === 0) element.dataset.number = number;

@@ -383,7 +383,8 @@ function formatAtom({ chain, resi, icode, atom, index }) {
 function describeAtom(atom) {
   if (atom.resi === undefined) return `atom ${atom.elem}${formatAtom(atom)}`;
   const chain = atom.chain ? `${atom.chain}:` : "";
-  const residue = atom.resn ? `${atom.resn} ${chain}${atom.resi}, ` : "";
+  const insertion = (atom.icode ?? "").trim();
+  const residue = atom.resn ? `${atom.resn} ${chain}${atom.resi}${insertion}, ` : "";
   const name = (atom.atom ?? "").trim() || atom.elem;
   return `${residue}atom ${name}`;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import struct
 import warnings
 from collections.abc import Iterator
@@ -38,6 +39,9 @@ _LOCATIONS = str.maketrans("1234567890", "ABCDEFGHIJ")
 
 _MAX_BOND = 2.0
 """Å between the atoms of a bond that joins two residues."""
+
+_EXPERIMENT = re.compile(r"^(?:EXPDTA|_exptl\.method)\b(?!.*THEORETICAL)", re.M | re.I)
+"""The method of a structure that was determined by an experiment, in a PDB or mmCIF file."""
 
 _WATER = {"HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"}
 _AMINO_ACIDS = {
@@ -509,17 +513,25 @@ def _gaps(coordinates: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def _is_confidence(structure: Structure, polymer: list[npt.NDArray[Any]]) -> bool:
-    """Return whether B-factors are predicted confidences: equal within each residue, up to 100."""
+    """Return whether B-factors are predicted confidences: equal within each residue, up to 100.
+
+    Refinement against data of low resolution has such B-factors, too.
+    """
+    if _EXPERIMENT.search(structure.content):
+        return False
     values = structure.b_factors
     if values.min() < 0 or values.max() > 100 or np.ptp(values) == 0:
         return False
     full = [indices for indices in polymer if len(indices) > 1]
     if len(full) < len(polymer) / 2:
         return False
-    if values.max() <= 1:
-        structure.b_factors = values * 100
-    elif values.mean() < 25:
+    is_fraction = values.max() <= 1
+    if not is_fraction and values.mean() < 25:
         return False
     b_factor = structure.atoms.b_factor
     equal = sum(bool(np.ptp(b_factor[indices]) < 0.02) for indices in full)
-    return equal >= 0.98 * len(full)
+    if equal < 0.98 * len(full):
+        return False
+    if is_fraction:
+        structure.b_factors = values * 100
+    return True

@@ -42,7 +42,7 @@ MAX_LIVE_ATOMS = 100_000
 MAX_PICTURE_BYTES = 140_000
 """Maximum size of a browser's picture: base64 adds a third, and a saved view has at most 200 kB."""
 
-_RESIDUE = re.compile(r"(?:(?P<chain>\S+):)?(?P<number>-?\d+)")
+_RESIDUE = re.compile(r"(?:(?P<chain>\S+):)?(?P<number>-?\d+)(?P<insertion>[A-Za-z]?)")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,8 @@ class StructureViewer(LiveOutput):
         """Return the distance of two residues' C-alpha atoms (P of nucleotides) in Å.
 
         Args:
-            first: a residue's number in the first chain, or chain and number such as `A:12`.
+            first: a residue's number in the first chain, or chain and number such as `A:12`; with
+                its insertion code if it has one.
             second: the other residue.
 
         Raises:
@@ -366,7 +367,13 @@ class StructureViewer(LiveOutput):
             )
         number = int(match["number"])
         chain = self._range(number, number, match["chain"]).chain
-        return self._structure.positions(chain, number, number)[0]
+        for i in self._structure.positions(chain, number, number):
+            if self._structure.residues[i].insertion == match["insertion"]:
+                return i
+        raise InputError(
+            f"Chain {chain} of {self.name} has no residue {number}{match['insertion']}.",
+            "Give the number with the insertion code that it has in the file.",
+        )
 
     def _receive(self, content: Any, buffers: list[Any]) -> None:
         """Apply a selection or change of a live view."""
