@@ -583,3 +583,14 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PlotError, match=r"extra `plots`.*labext-jupyter\[plots\]"):
         table_plot(JOBS, "folds", x="mfe")
+
+
+@pytest.mark.parametrize("last", [59, 60, 119, 400])
+def test_bins_of_whole_numbers_have_as_many_numbers_each(last: int) -> None:
+    frame = pd.DataFrame({"length": [*range(last + 1)] * 3})
+    (bars,) = table_plot(frame, "t", x="length")._chart.panels[0].marks
+    assert sum(bars.y1) == len(frame)
+    assert len(set(bars.y1[:-1])) == 1
+    assert len(bars.y1) <= 60
+    words = bars.texts[0].partition(":")[0].split(" to ")
+    assert int(words[-1]) - int(words[0]) + 1 == bars.y1[0] / 3

@@ -83,6 +83,15 @@ def test_file_is_found_by_its_name_in_a_folder() -> None:
     assert "out/a.svg" in caught.value.next_step
 
 
+def test_names_in_a_table_are_texts() -> None:
+    frame = open_job(job({"t.csv": b"name,HA,NA\nHA,0,NA\nNA,1,0\n"}))
+    assert list(frame["name"]) == ["HA", "NA"]
+    assert frame["NA"].isna().tolist() == [True, False]
+    samples = open_job(job({"t.csv": b"value,target\n1.50,007\n2,1.10\n"}))
+    assert list(samples["target"]) == ["007", "1.10"]
+    assert list(samples["value"]) == [1.5, 2]
+
+
 def test_table_is_a_frame() -> None:
     frame = open_job(job({"t.csv": b"name,value\na,1.5\nb,\n"}))
     assert isinstance(frame, pd.DataFrame)

@@ -200,6 +200,7 @@ def test_figure_shows_the_largest_of_many_values_and_says_so() -> None:
     assert panel_of(pd.DataFrame({"target": ["t"], "evalue": 1, "score": 1})).note == ""
     panel = panel_of(pd.DataFrame({"fragment": count, "length": count}))
     assert panel.x.categories == tuple(str(n) for n in range(100, 20, -1))
+    assert panel.note == "the longest 80 of 100 fragments"
 
 
 def test_target_with_several_hits_has_its_best_score() -> None:
@@ -207,6 +208,12 @@ def test_target_with_several_hits_has_its_best_score() -> None:
     panel = panel_of(pd.DataFrame(hits))
     assert panel.x.categories == ("b", "a")
     assert list(panel.marks[0].y1) == [20, 9]
+
+
+def test_targets_with_long_names_keep_their_own_bars() -> None:
+    names = [f"NODE_1_length_1234567_cov_12.345678_{start}+" for start in (12345, 12401)]
+    panel = panel_of(pd.DataFrame({"target": names, "evalue": 1, "score": [9, 4]}))
+    assert list(panel.marks[0].y1) == [9, 4]
 
 
 def test_rows_of_a_tool_without_values_are_left_out() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +144,7 @@ def _read_tables(
 
     With `file`, only this table; otherwise the tables of `figures` that the job wrote, or all.
     """
-    import pandas as pd
+    from labext_widgets.results.files import read_table
 
     paths = jobs.result_files(name, email)
     tables = [path for path in paths if path.lower().endswith(".csv")]
@@ -160,7 +159,7 @@ def _read_tables(
     frames: dict[str, pd.DataFrame] = {}
     for path in tables[:_MAX_TABLES]:
         try:
-            frames[path] = pd.read_csv(io.BytesIO(jobs.read_result(name, path, email=email)))
+            frames[path] = read_table(jobs.read_result(name, path, email=email))
         except ValueError as error:
             if file is not None:
                 raise InputError(

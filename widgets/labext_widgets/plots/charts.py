@@ -425,11 +425,14 @@ def _bins(column: Column, rows: list[int]) -> tuple[list[float], float]:
     if low == high:
         half = max(abs(low) * 0.05, 0.5)
         return [low - half, low + half], 0.25
-    if all(value.is_integer() for value in values.tolist()) and high - low < MAX_BINS:
-        return [n - 0.5 for n in range(int(low), int(high) + 2)], 0.04
     count = len(np.histogram_bin_edges(values, bins="auto")) - 1 if high - low < 1e300 else 10
-    edges = np.linspace(low, high, min(max(count, 5), MAX_BINS) + 1)
-    return [float(edge) for edge in edges], 0.02
+    count = min(max(count, 5), MAX_BINS)
+    if column.is_whole:
+        # Bins with as many whole numbers each: others would differ in height for this reason.
+        size = int(high) - int(low) + 1
+        width = 1 if size <= MAX_BINS else -(-size // count)
+        return [n - 0.5 for n in range(int(low), int(high) + width + 1, width)], 0.04
+    return [float(edge) for edge in np.linspace(low, high, count + 1)], 0.02
 
 
 def _bin_of(value: float, edges: Sequence[float]) -> int:
@@ -441,8 +444,9 @@ def _bin_of(value: float, edges: Sequence[float]) -> int:
 def _bin_text(column: Column, edges: Sequence[float], n: int, group: str, count: int) -> str:
     if column.kind == "category":
         where = column.categories[n]
-    elif column.is_whole and edges[n + 1] - edges[n] == 1:
-        where = f"{edges[n] + 0.5:.0f}"
+    elif column.is_whole and edges[n] % 1 == 0.5:
+        low, high = edges[n] + 0.5, edges[n + 1] - 0.5
+        where = f"{low:.0f}" if low == high else range_text(column.kind, low, high)
     else:
         where = range_text(column.kind, edges[n], edges[n + 1])
     return f"{where}{f', {group}' if group else ''}: {count:,}"

@@ -278,7 +278,8 @@ def _hits(table: pd.DataFrame, _file: str) -> Panel | None:
     domains = _texts(table, "domain")
     names = [f"{t}{f' domain {domains[n]}' if domains else ''}" for n, t in enumerate(targets)]
     members = _texts(table, "member")
-    best = {targets[n]: n for n in reversed(_complete_rows(scores))}
+    whole = [*map(str, table["target"])]  # long names may differ at their ends only
+    best = {whole[n]: n for n in reversed(_complete_rows(scores))}
     ranked = sorted(best.values(), key=lambda n: -scores[n])[:MAX_BARS]
     if not ranked:
         return None
@@ -298,8 +299,8 @@ def _hits(table: pd.DataFrame, _file: str) -> Panel | None:
 
 def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
     lengths = _numbers(table, "length")
-    rows = [n for n in range(len(table)) if lengths[n] > 0]
-    rows = sorted(rows, key=lambda n: -lengths[n])[: 2 * MAX_BARS]
+    every = [n for n in range(len(table)) if lengths[n] > 0]
+    rows = sorted(every, key=lambda n: -lengths[n])[: 2 * MAX_BARS]
     if not rows:
         return None
     numbers = _texts(table, "fragment")
@@ -316,7 +317,9 @@ def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
     x = Axis("fragment, by length", "category", labels, (-0.6, len(labels) - 0.4))
     high = max(lengths[n] for n in rows) * 1.6
     y = Axis("length (bp)", limits=(low, high), log=True)
-    return Panel(x, y, (bars,), table, [f"fragment {n}" for n in numbers], "Fragment sizes")
+    note = f"the longest {len(rows)} of {len(every):,} fragments" if len(every) > len(rows) else ""
+    names = [f"fragment {n}" for n in numbers]
+    return Panel(x, y, (bars,), table, names, "Fragment sizes", note=note)
 
 
 def _distances(table: pd.DataFrame, _file: str) -> Panel | None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import html
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import MUTED, WRAPPED, div, escape, plain, scrolled, tidy, view_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES = {"name", "target", "sequence", "gene", "chain"}
+"""Columns of texts, in which `NA` is a gene of influenza, and `007` and `1.10` are samples."""
 
 MAX_TEXT = 20_000
 """Maximum number of characters of a text that are displayed."""
@@ -79,3 +86,20 @@ class TextView:
         body = scrolled(f'<pre style="{_TEXT}">{html.escape(excerpt)}</pre>', self.name)
         rows = [title, body, div(escape(note), MUTED) if note else ""]
         display_html(view_html("".join(rows)), text)
+
+
+def read_table(content: bytes) -> pd.DataFrame:
+    """Return a CSV table; columns of names are texts.
+
+    Raises:
+        ValueError: the content is not a valid table.
+    """
+    import pandas as pd
+
+    table = pd.read_csv(io.BytesIO(content))
+    names = [name for name in table.columns if name in _NAMES]
+    if names:
+        texts = pd.read_csv(io.BytesIO(content), usecols=names, dtype=str, keep_default_na=False)
+        for name in names:
+            table[name] = texts[name].to_numpy()
+    return table

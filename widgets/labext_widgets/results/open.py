@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePosixPath
@@ -12,7 +11,7 @@ from labext.errors import InputError, NotFoundError
 from labext.jobs.output_kinds import output_kind
 from labext.messages import join_words, suggest
 from labext_widgets.core.picture import PictureView
-from labext_widgets.results.files import JobFiles, TextView
+from labext_widgets.results.files import JobFiles, TextView, read_table
 from labext_widgets.results.gallery import Entry, Gallery
 
 if TYPE_CHECKING:
@@ -240,12 +239,10 @@ def _open_picture(files: JobFiles, path: str) -> PictureView:
 
 
 def _open_table(files: JobFiles, path: str) -> pd.DataFrame:
-    import pandas as pd
-
     from labext.frames.views import RowView
 
     try:
-        frame = pd.read_csv(io.BytesIO(files.read(path)))
+        frame = read_table(files.read(path))
     except ValueError as error:
         raise InputError(f"{path} is not a valid CSV table: {error}.", "Download it.") from None
     return RowView(name="result table", empty="The table has no rows.").show(frame)
