@@ -115,6 +115,14 @@ def test_kinds_consensus_and_conservation() -> None:
     assert parse_alignment(">a\nACGUN\n>b\nAC--U\n").kind == "RNA"
 
 
+@pytest.mark.parametrize(
+    ("changed", "share"), [(0, "100%"), (1, "over 99%"), (6, "99%"), (500, "50%")]
+)
+def test_summary_states_the_share_of_identical_columns(changed: int, share: str) -> None:
+    text = f">a\n{'A' * 1000}\n>b\n{'C' * changed}{'A' * (1000 - changed)}\n"
+    assert f", {share} identical" in repr(alignment_view(text))
+
+
 def test_clustal_alignment_is_read() -> None:
     text = "CLUSTAL W (1.83)\n\n\na  MKV-\nb  MRVL 4\n   *:* \n\na  WW 5\nb  W- 5\n   * \n"
     assert alignment_view(text, name="c").sequences == {"a": "MKV-WW", "b": "MRVLW-"}

@@ -237,9 +237,12 @@ def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) ->
     if alignment is not None:
         sequences = pluralize(len(alignment.names), f"{alignment.kind} sequence")
         identical = sum(share == 1 for share in alignment.conservation)
+        percent = f"{identical / alignment.columns:.0%}"
+        if percent == "100%" and identical < alignment.columns:
+            percent = "over 99%"
         parts.append(
             f"alignment of {sequences}, {pluralize(alignment.columns, 'column')}, "
-            f"{identical / alignment.columns:.0%} identical"
+            f"{percent} identical"
         )
     return f"{plain(name)}: {'; '.join(parts)}"
 

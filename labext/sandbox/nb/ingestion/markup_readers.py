@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 from labext.genbank import complete_locus_lines
@@ -335,7 +336,10 @@ def _genbank_section(record: Any) -> str:
         for item in annotations.get("references", ())
     ]
     blocks.append(_without_preserved(annotations.get("comment", "")))
-    features = [_feature_item(feature) for feature in record.features]
+    circular = annotations.get("topology") == "circular"
+    features = [
+        _feature_item(feature, len(record), circular=circular) for feature in record.features
+    ]
     if features:
         blocks += ["## Features", "\n".join(features)]
     return "\n\n".join(filter(None, blocks))
@@ -345,15 +349,36 @@ def _description(record: Any) -> str:
     return record.description.strip(". ") or str(record.name)
 
 
-def _feature_item(feature: Any) -> str:
+def _feature_item(feature: Any, length: int, *, circular: bool) -> str:
     """Return a list item such as `- CDS bla, 3001–3861, reverse strand: beta-lactamase`."""
     names = (name for key in _NAME_QUALIFIERS for name in feature.qualifiers.get(key, ()))
     head = f"{feature.type} {next(names, '')}".strip()
-    place = f"{int(feature.location.start) + 1}–{int(feature.location.end)}"
-    strand = ", reverse strand" if feature.location.strand == -1 else ""
     texts = dict.fromkeys(_texts(feature.qualifiers))
     detail = "; ".join(text for text in texts if text not in head)
-    return f"- {head}, {place}{strand}" + (f": {detail}" if detail else "")
+    place = _place(feature.location, length, circular=circular)
+    return ", ".join(filter(None, (f"- {head}", place))) + (f": {detail}" if detail else "")
+
+
+def _place(location: Any, length: int, *, circular: bool) -> str:
+    """Return the positions from 1 and the strand; across the origin, the start exceeds the end.
+
+    Empty if the location is invalid, unknown or in another record.
+    """
+    parts = [] if location is None else [part for part in location.parts if not part.ref]
+    try:
+        spans = [(int(part.start), int(part.end)) for part in parts]
+    except TypeError:
+        return ""
+    if not spans:
+        return ""
+    if location.strand == -1:
+        spans.reverse()
+    start, end = spans[0][0], spans[-1][1]
+    joins_ends = any(a[1] == length and b[0] == 0 for a, b in pairwise(spans))
+    if not (circular and joins_ends and end <= start):
+        start, end = min(a for a, _ in spans), max(b for _, b in spans)
+    place = f"{start}^{end + 1}" if start == end else f"{start + 1}–{end}"
+    return f"{place}, reverse strand" if location.strand == -1 else place
 
 
 def _texts(qualifiers: dict[str, list[str]]) -> Iterator[str]:

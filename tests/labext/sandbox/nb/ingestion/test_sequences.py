@@ -53,6 +53,22 @@ def test_genbank_file_is_read_as_descriptions_and_features_without_bases(read):
     ]
 
 
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [
+        ("join(9..12,1..2)", ", 9–2"),
+        ("complement(join(9..12,1..2))", ", 9–2, reverse strand"),
+        ("join(1..2,9..12)", ", 1–12"),
+        ("join(9..12,J00194.1:1..900)", ", 9–12"),
+        ("5^6", ", 5^6"),
+        ("complement(-2..8)", ""),
+    ],
+)
+def test_positions_of_a_feature(read, location, place):
+    result = read(GENBANK.replace("complement(3..8)", location).encode(), "plasmid.gbk")
+    assert f"- CDS bla{place}: beta-lactamase; resistance to ampicillin" in result.text
+
+
 def test_topology_without_a_division_is_read(read):
     result = read(GENBANK.replace(" SYN ", " ").encode(), "ape.gb")
     assert "Length: 12 bp, circular DNA" in result.text
