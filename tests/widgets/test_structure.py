@@ -296,6 +296,14 @@ def test_colors_name_one_color_for_each_residue_and_a_legend_of_those_in_use() -
     assert len(set(colors)) == 2
 
 
+def test_legend_of_b_factors_states_that_both_ends_include_what_is_beyond() -> None:
+    structure = parse_structure(pdb(100))
+    structure.b_factors[:] = [*range(100)]
+    colors, legend = residue_colors(structure, "b_factor")
+    assert [label for label, _ in legend] == ["B ≤ 4.95 Å²", "B = 49.5 Å²", "B ≥ 94 Å²"]
+    assert colors[0] == colors[4] == legend[0][1]
+
+
 def test_chains_of_one_color_are_one_entry_of_the_legend() -> None:
     text = "".join(pdb(4, chain=chain) for chain in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     _, legend = residue_colors(parse_structure(text), "chain")

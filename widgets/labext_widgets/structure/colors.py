@@ -118,8 +118,8 @@ def residue_colors(structure: Structure, scheme: Scheme) -> tuple[list[str], Leg
     if scheme == "b_factor":
         low, high = b_factor_range(structure)
         fractions = np.clip((structure.b_factors - low) / max(high - low, 1e-9), 0, 1)
-        marks = zip((low, (low + high) / 2, high), B_FACTOR, strict=True)
-        stops = [(f"B = {value:.0f} Å²", color) for value, color in marks]
+        marks = zip("≤=≥", (low, (low + high) / 2, high), B_FACTOR, strict=True)
+        stops = [(f"B {sign} {value:.3g} Å²", color) for sign, value, color in marks]
         return [_blend(float(fraction)) for fraction in fractions], stops
     if scheme == "residue":
         pairs = [
