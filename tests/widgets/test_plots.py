@@ -594,3 +594,15 @@ def test_bins_of_whole_numbers_have_as_many_numbers_each(last: int) -> None:
     assert len(bars.y1) <= 60
     words = bars.texts[0].partition(":")[0].split(" to ")
     assert int(words[-1]) - int(words[0]) + 1 == bars.y1[0] / 3
+
+
+def test_text_of_a_histogram_has_the_range_of_the_values() -> None:
+    frame = pd.DataFrame({"share": [0.004, 0.1, 0.2, 0.3, 0.92]})
+    assert "  share: 0.004 to 0.92" in str(table_plot(frame, "t", x="share")).splitlines()
+
+
+def test_text_of_a_box_plot_has_the_range_of_all_values() -> None:
+    frame = pd.DataFrame({"kind": "a", "size": [*(n / 600 for n in range(600)), 5.5]})
+    lines = str(table_plot(frame, "t", x="kind", y="size")).splitlines()
+    assert "  size: 0 to 5.5" in lines
+    assert "  1 of 601 rows are beyond the whiskers, drawn as points" in lines

@@ -33,6 +33,7 @@ class Axis:
         kind: `time` values are milliseconds since 1970; `category` values are positions from 0.
         categories: the names of the positions.
         limits: the ends; by default those of the marks.
+        extent: the lowest and the highest value, if the marks stand for bins of values.
         step: the distance of the ticks; by default a round one.
         log: whether the scale is logarithmic.
         reverse: whether values grow downwards.
@@ -43,6 +44,7 @@ class Axis:
     kind: Literal["number", "time", "category"] = "number"
     categories: tuple[str, ...] = ()
     limits: tuple[float, float] | None = None
+    extent: tuple[float, float] | None = None
     step: float | None = None
     log: bool = False
     reverse: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -241,7 +241,9 @@ class _Maker:
                 heights[i] = top
         count = "jobs" if self._names else "rows"
         y = Axis(f"number of {count}", limits=(0, max(heights, default=1) * 1.05 or 1))
-        return self._panel(self._axis(column), y, marks, None)
+        values = [column.values[row] for row in rows]
+        extent = (min(values), max(values)) if values else None
+        return self._panel(replace(self._axis(column), extent=extent), y, marks, None)
 
     def box(self, x: Column, y: Column | None) -> Panel:
         category, numbers = (x, y) if y is not None else (None, x)
@@ -270,6 +272,9 @@ class _Maker:
             low, q1, median, q3, high = (list(v) for v in zip(*boxes.values(), strict=True))
             marks.append(Boxes([float(p) for p in boxes], low, q1, median, q3, high))
         drawn_rows = [row for row in rows if row in placed]
+        if len(rows) > MANY_POINTS:
+            outside_of_all = f"{len(drawn_rows):,} of {len(rows):,} rows"
+            self._notes.append(f"{outside_of_all} are beyond the whiskers, drawn as points")
         for group in self._groups(drawn_rows):
             marks.append(
                 Points(

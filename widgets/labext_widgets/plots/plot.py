@@ -16,7 +16,7 @@ from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.plots import drawing
-from labext_widgets.plots.chart import Bars, Chart, Line, Panel, Points, chart_state
+from labext_widgets.plots.chart import Bars, Boxes, Chart, Line, Panel, Points, chart_state
 from labext_widgets.plots.charts import Kind, table_chart
 from labext_widgets.plots.columns import MAX_TEXT, column_units, job_names, range_text, tools_of
 from labext_widgets.plots.drawing import picture
@@ -74,7 +74,8 @@ def _ranges(panel: Panel) -> Iterator[str]:
                 names = join_words(axis.categories, 6)
                 yield f"{axis.label or 'names'}: {names}"
         elif values:
-            yield f"{axis.label}: {range_text(axis.kind, min(values), max(values))}"
+            low, high = axis.extent or (min(values), max(values))
+            yield f"{axis.label}: {range_text(axis.kind, low, high)}"
     groups = [
         f"{mark.name} ({_count(mark):,})"
         for mark in panel.marks
@@ -96,6 +97,8 @@ def _values(panel: Panel, axis: str) -> list[float]:
         elif isinstance(mark, Bars):
             sides = zip(mark.x0, mark.x1, strict=True)
             values += [(a + b) / 2 for a, b in sides] if axis == "x" else [*mark.y0, *mark.y1]
+        elif isinstance(mark, Boxes) and axis == "y":
+            values += [*mark.low, *mark.high]
     return [value for value in values if math.isfinite(value)]
 
 
