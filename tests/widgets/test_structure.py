@@ -176,6 +176,17 @@ def test_first_of_alternate_locations_with_numbers_is_read() -> None:
     assert len(structure.coordinates) == len(rows)
 
 
+def test_live_view_has_ligands_whose_locations_begin_with_b() -> None:
+    ligand = [
+        f"HETATM   9{n} C{n}  {location}LIG A 101    {30 + n:8.3f}{0:8.3f}{0:8.3f}  0.40 20.00"
+        for location in "BC"
+        for n in (1, 2)
+    ]
+    view = structure_viewer("\n".join([*pdb(4).splitlines(), *ligand]))
+    lines = [line for line in view.state()["content"].decode().splitlines() if " LIG " in line]
+    assert [line[12:20].split() for line in lines] == [["C1", "LIG"], ["C2", "LIG"]]
+
+
 def test_motion_whose_lines_end_after_the_coordinates_is_read() -> None:
     trace = [row[:54] for row in pdb(9).splitlines() if " CA " in row]
     text = "\n".join(row for n in range(3) for row in (f"MODEL {n + 1}", *trace, "ENDMDL"))

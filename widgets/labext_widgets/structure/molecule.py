@@ -7,7 +7,7 @@ import itertools
 import re
 import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -34,8 +34,6 @@ biotite's search for contacts allocates memory for the volume between all of the
 """
 
 _MAX_PDB_RESIDUE = 9999
-
-_LOCATIONS = str.maketrans("1234567890", "ABCDEFGHIJ")
 
 _MAX_BOND = 2.0
 """Å between the atoms of a bond that joins two residues."""
@@ -181,7 +179,7 @@ def parse_structure(
 
 def _parse_text(text: str, kind: Format, name: str) -> Structure:
     if kind == "pdb":
-        text = "\n".join(map(_complete_line, text.splitlines()))
+        text = "\n".join(_complete_lines(text.splitlines()))
     atoms, models = _read(text, kind, name)
     keep = ~np.isin(atoms.res_name, list(_WATER))
     if keep.any():
@@ -346,16 +344,24 @@ def _read_pdb(text: str) -> tuple[Any, int]:
         raise
 
 
-def _complete_line(line: str) -> str:
-    """Return a line of a PDB file with letters for alternate locations, and no missing values.
+def _complete_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a PDB file with one location per residue, and no missing values.
 
-    Biotite drops locations called 1 and 2, and needs an occupancy and a B-factor.
+    The first of alternate locations is kept, as biotite does; 3Dmol would keep those called A only.
+    Biotite needs an occupancy and a B-factor.
     """
-    if not line.startswith(("ATOM", "HETATM")):
-        return line
-    location = line[16:17].translate(_LOCATIONS)
-    occupancy, b_factor = line[54:60].strip() or "1.00", line[60:66].strip() or "0.00"
-    return f"{line[:16]:16}{location:1}{line[17:54]:37}{occupancy:>6}{b_factor:>6}{line[66:]}"
+    locations: dict[str, str] = {}
+    for line in lines:
+        if line.startswith("MODEL "):
+            locations.clear()
+        if not line.startswith(("ATOM", "HETATM")):
+            yield line
+            continue
+        location = line[16:17].strip()
+        if location and locations.setdefault(line[21:27], location) != location:
+            continue
+        occupancy, b_factor = line[54:60].strip() or "1.00", line[60:66].strip() or "0.00"
+        yield f"{line[:16]:16} {line[17:54]:37}{occupancy:>6}{b_factor:>6}{line[66:]}"
 
 
 def _check_columns(text: str) -> None:
