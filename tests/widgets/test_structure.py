@@ -187,6 +187,18 @@ def test_live_view_has_ligands_whose_locations_begin_with_b() -> None:
     assert [line[12:20].split() for line in lines] == [["C1", "LIG"], ["C2", "LIG"]]
 
 
+@pytest.mark.parametrize(("atoms", "note"), [(500, ""), (501, "501 atoms")])
+def test_saved_view_states_that_ligands_are_not_drawn(atoms: int, note: str) -> None:
+    ligand = [
+        f"HETATM{n:5d} C1   LIG B{n:4d}    {n % 20:8.3f}{n // 20:8.3f}{30:8.3f}  1.00 20.00"
+        for n in range(atoms)
+    ]
+    view = structure_viewer("\n".join([*pdb(4).splitlines(), *ligand]), name="lipids")
+    html, _ = view._render()
+    text = f"{note} outside proteins and nucleic acids of lipids are not drawn."
+    assert (text in html) is bool(note)
+
+
 def test_motion_whose_lines_end_after_the_coordinates_is_read() -> None:
     trace = [row[:54] for row in pdb(9).splitlines() if " CA " in row]
     text = "\n".join(row for n in range(3) for row in (f"MODEL {n + 1}", *trace, "ENDMDL"))

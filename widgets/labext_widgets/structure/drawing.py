@@ -192,9 +192,8 @@ def _sticks(
     structure: Structure, points: Floats, atoms: Floats, scale: float, carbon: str | None
 ) -> list[_Stroke]:
     """Return the bonds of ligands, or all bonds if there is no ribbon."""
-    drawn = structure.other_atoms if len(structure.residues) > 1 else np.arange(len(points))
+    drawn = _stick_atoms(structure)
     elements = [str(element).upper() for element in structure.atoms.element]
-    drawn = np.array([i for i in drawn if structure.format == "sdf" or elements[i] != "H"], int)
     if not 0 < len(drawn) <= MAX_OTHER_ATOMS:
         return []
     colors = [
@@ -213,6 +212,25 @@ def _sticks(
         radius = _BOND if i in bonded else 3 * _ATOM  # ions are drawn larger
         strokes.append(_Stroke(points[[i, i]], float(points[i, 2]), 2 * radius * scale, colors[i]))
     return strokes
+
+
+def _stick_atoms(structure: Structure) -> npt.NDArray[np.int64]:
+    """Return the indices of the atoms of ligands, or of all atoms if there is no ribbon."""
+    atoms = np.arange(structure.atoms.array_length())
+    drawn = structure.other_atoms if len(structure.residues) > 1 else atoms
+    if structure.format == "sdf":
+        return drawn
+    is_heavy = np.char.upper(structure.atoms.element[drawn].astype(str)) != "H"
+    heavy: npt.NDArray[np.int64] = drawn[is_heavy]
+    return heavy
+
+
+def omission_note(*structures: Structure) -> str:
+    """Return how many atoms the drawing of each structure omits; empty if it has all."""
+    counts = [(structure.name, len(_stick_atoms(structure))) for structure in structures]
+    omitted = [(name, count) for name, count in counts if count > MAX_OTHER_ATOMS]
+    kind = "atoms outside proteins and nucleic acids"
+    return " ".join(f"{count:,} {kind} of {name} are not drawn." for name, count in omitted)
 
 
 def _bonds(

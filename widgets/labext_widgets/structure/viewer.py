@@ -253,7 +253,11 @@ class StructureViewer(LiveOutput):
 
     def _render(self) -> tuple[str, str]:
         summary = self._summary()
-        note = "" if self._is_live() else "The structure is too large for the interactive view."
+        notes = [] if self._is_live() else ["The structure is too large for the interactive view."]
+        if self._picture is None:
+            structures = [self._structure, *([self.compared] if self.compared else [])]
+            notes.append(drawing.omission_note(*structures))
+        note = " ".join(filter(None, notes))
         legend = self._legends()[self._scheme]["legend"]
         html = drawing.render_html(summary, legend, self._picture or self.svg.encode(), note)
         return html, self._summary()
