@@ -189,7 +189,7 @@ def cell_text(cell: Any) -> str:
     if isinstance(cell, list | tuple):
         return ", ".join(map(_nested_text, cell))
     if isinstance(cell, float):
-        return f"{cell:.6g}"
+        return f"{cell + 0:.0f}" if cell.is_integer() and abs(cell) < 1e15 else f"{cell:.6g}"
     return strip_control(" ".join(str(cell).split()))
 
 

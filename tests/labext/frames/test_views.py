@@ -83,6 +83,13 @@ def test_column_of_arrays_is_displayed(shell: InteractiveShell) -> None:
             assert "reads" in data[form]
 
 
+def test_positions_beside_an_empty_cell_have_all_digits(shell: InteractiveShell) -> None:
+    frame = pd.DataFrame({"position": [12345678.0, None], "share": [1 / 3, -0.0]})
+    text = displayed(shell, PLANTS.show(frame))["text/plain"]
+    assert "12345678" in text
+    assert "0.333333" in text
+
+
 def test_dollars_in_a_table_are_no_formula(shell: InteractiveShell) -> None:
     for frame in (plants(), plants().head(1), properties_frame({"title": "$5"}, "prices")):
         [table] = re.findall(r"<table[^>]*>", displayed(shell, frame)["text/html"])
