@@ -342,6 +342,10 @@ def test_domain_boxes_are_in_proportion_and_labelled() -> None:
     assert texts(drawn, "target") == ["seq0"]
 
 
+def test_e_value_of_zero_is_written_as_zero() -> None:
+    assert ">0<" in domains_view(hits(1, domain_evalue="0", start=1, end=390), name="x").svg
+
+
 def test_best_forty_sequences_are_drawn() -> None:
     drawn = domains_view(hits(45), name="search")
     assert texts(drawn, "target") == [f"seq{n}" for n in range(40)]

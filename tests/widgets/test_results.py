@@ -145,6 +145,12 @@ def test_gallery_shows_the_pictures_of_one_page_sorted_by_score() -> None:
     assert not highest.ascending
 
 
+def test_cards_have_all_digits_of_whole_numbers() -> None:
+    scores = {"length": 1234567.0, "energy": -12.3456789}
+    gallery = open_gallery("b", [job({"a.svg": SVG}, scores=scores)])
+    assert "length 1234567, energy −12.3457" in str(gallery)
+
+
 def test_jobs_without_a_number_as_score_come_last() -> None:
     scores: list[dict[str, float]] = [{"s": 3.0}, {"s": float("nan")}, {"s": 1.0}, {}, {"s": 2.0}]
     jobs = [job({"a.svg": SVG}, name=f"j{n}", scores=own) for n, own in enumerate(scores)]

@@ -229,7 +229,9 @@ def _shade(evalue: float) -> str:
 
 
 def _evalue_text(evalue: float) -> str:
-    return f"{evalue:.2g}" if evalue >= 1e-4 else f"{evalue:.0e}".replace("e-0", "e-")
+    if evalue >= 1e-4 or evalue == 0:
+        return f"{evalue:.2g}"
+    return f"{evalue:.0e}".replace("e-0", "e-")
 
 
 def _draw_box(x1: float, x2: float, middle: float, domain: Domain) -> str:

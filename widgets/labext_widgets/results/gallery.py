@@ -13,6 +13,7 @@ from labext_widgets.core.markup import MUTED, data_uri, div, escape, plain, view
 from labext_widgets.core.picture import PictureView, image_html, picture_type
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.drawings.canvas import Drawing
+from labext_widgets.plots.columns import value_text
 
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
@@ -63,7 +64,8 @@ class _Card:
         """Return up to `MAX_SCORES` scores as text, the one the jobs are sorted by first."""
         names = sorted(self.entry.scores, key=lambda name: name != first)[:MAX_SCORES]
         return ", ".join(
-            f"{name} {self.entry.scores[name]:g}".replace(" -", " −") for name in names
+            f"{name} {value_text('number', self.entry.scores[name], 6)}".replace(" -", " −")
+            for name in names
         )
 
 
