@@ -210,6 +210,11 @@ def test_target_with_several_hits_has_its_best_score() -> None:
     assert list(panel.marks[0].y1) == [20, 9]
 
 
+def test_text_of_fragments_has_the_range_of_their_lengths() -> None:
+    plot = job_plot("job", {"fragments.csv": FIGURES["fragments.csv"][0]})
+    assert "  length (bp): 67 to 4835" in str(plot).splitlines()
+
+
 def test_targets_with_long_names_keep_their_own_bars() -> None:
     names = [f"NODE_1_length_1234567_cov_12.345678_{start}+" for start in (12345, 12401)]
     panel = panel_of(pd.DataFrame({"target": names, "evalue": 1, "score": [9, 4]}))

@@ -315,8 +315,8 @@ def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
     )
     labels = tuple(numbers[n] for n in rows)
     x = Axis("fragment, by length", "category", labels, (-0.6, len(labels) - 0.4))
-    high = max(lengths[n] for n in rows) * 1.6
-    y = Axis("length (bp)", limits=(low, high), log=True)
+    extent = (min(lengths[n] for n in rows), max(lengths[n] for n in rows))
+    y = Axis("length (bp)", limits=(low, 1.6 * extent[1]), extent=extent, log=True)
     note = f"the longest {len(rows)} of {len(every):,} fragments" if len(every) > len(rows) else ""
     names = [f"fragment {n}" for n in numbers]
     return Panel(x, y, (bars,), table, names, "Fragment sizes", note=note)
