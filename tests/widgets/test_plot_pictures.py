@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import warnings
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from labext_widgets.plots.chart import (
+    COLORS,
     VIRIDIS,
     Axis,
     Bars,
@@ -213,3 +215,18 @@ def test_file_of_a_picture_has_neither_a_date_nor_random_names(format: str) -> N
     assert content == picture(chart, format)
     for word in (b"Software", b"<dc:date>", b"CreationDate"):
         assert word not in content
+
+
+def test_cells_smaller_than_a_pixel_are_drawn() -> None:
+    from PIL import Image
+
+    def cells(first: int, last: int, color: str) -> Bars:
+        low, high = ([n + side for n in range(first, last)] for side in (-0.5, 0.5))
+        return Bars(low, high, low, high, color=color)
+
+    helices = cells(1, 900, COLORS[0]), cells(990, 1000, COLORS[1])
+    content = picture(Chart("t", "", (panel(*helices, square=True),)), dpi=60)
+    image = np.asarray(Image.open(io.BytesIO(content)).convert("RGBA")).astype(int)
+    for color, least in (((0, 114, 178), 150), ((213, 94, 0), 1)):
+        distance = np.abs(image[:, :, :3] - color).sum(axis=2)
+        assert ((distance < 30) & (image[:, :, 3] > 60)).sum() >= least

@@ -31,6 +31,9 @@ MID_INK = "#7c7c7c"
 """Ink that is readable on white and on black."""
 
 MAX_LEGEND = 14
+_MANY_BARS = 300
+"""Number of bars beside each other from which each has an edge, about a pixel wide."""
+
 _MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 _POINT = 0.75  # points of matplotlib per pixel
 _DAY = 86_400_000
@@ -190,17 +193,25 @@ def _draw_line(axes: Axes, panel: Panel, mark: Line, _ink: str) -> Any:
 
 def _draw_bars(axes: Axes, panel: Panel, mark: Bars, _ink: str) -> Any:
     left, right = _place(mark.x0, panel.x), _place(mark.x1, panel.x)
+    widths = [b - a for a, b in zip(left, right, strict=True)]
     colors: Any = mark.color
     if mark.values and panel.scale is not None:
         colors = [scale_color(value, panel.scale) for value in mark.values]
+    # Bars narrower than a pixel would be missing in the picture.
+    every = [bars for bars in panel.marks if isinstance(bars, Bars) and bars.x0]
+    span = max((max(bars.x1) for bars in every), default=0) - min(
+        (min(bars.x0) for bars in every), default=0
+    )
+    is_thin = any((b - a) * _MANY_BARS < span for a, b in zip(mark.x0, mark.x1, strict=True))
     bars = axes.bar(
         left,
         [top - bottom for top, bottom in zip(mark.y1, mark.y0, strict=True)],
-        width=[b - a for a, b in zip(left, right, strict=True)],
+        width=widths,
         bottom=list(mark.y0),
         align="edge",
         color=colors,
         zorder=2,
+        **({"edgecolor": colors, "linewidth": _POINT, "snap": False} if is_thin else {}),
     )
     return bars[0] if len(bars) else None
 

@@ -427,8 +427,9 @@ function bars(panel, mark, xScale, yScale, selected) {
     const [x, right] = order(xScale(x0), xScale(mark.x1[index]));
     const [y, bottom] = order(yScale(mark.y0[index]), yScale(mark.y1[index]));
     const fill = colorOf(panel, mark, index);
-    const bar = (height2, className) => createRect(x, bottom - height2, right - x, height2, className, { fill });
-    const height = bottom - y;
+    const width = Math.max(right - x, 1);
+    const bar = (height2, className) => createRect(x, bottom - height2, width, height2, className, { fill });
+    const height = mark.values.length ? Math.max(bottom - y, 1) : bottom - y;
     if (!selected.size) return [bar(height, "")];
     const rows = mark.rows[index] ?? [];
     const share = rows.filter((row) => selected.has(row)).length / (rows.length || 1);
