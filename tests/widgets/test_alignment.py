@@ -68,6 +68,13 @@ def test_negative_branch_lengths_are_drawn_as_0() -> None:
     assert "1 negative branch length drawn as 0" in repr(view)
 
 
+@pytest.mark.parametrize("label", ["95", "0.98", "clade", "100/97"])
+def test_tree_states_that_support_values_are_not_shown(label: str) -> None:
+    note = "labels of inner nodes not shown"
+    assert note in repr(tree_view(f"((A:1,B:1){label}:1,C:2);"))
+    assert note not in repr(tree_view("((A:1,B:1):1,C:2);"))
+
+
 def test_tree_without_lengths_is_drawn_by_branches_without_scale_bar() -> None:
     tree = parse_newick("((A,B),C);")
     assert {node.name: node.x for node in tree.root.walk() if node.name} == {"A": 2, "B": 2, "C": 1}

@@ -233,6 +233,8 @@ def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) ->
             text += " without branch lengths"
         if tree.negative:
             text += f", {pluralize(tree.negative, 'negative branch length')} drawn as 0"
+        if tree.has_inner_labels:
+            text += ", labels of inner nodes not shown"
         parts.append(text)
     if alignment is not None:
         sequences = pluralize(len(alignment.names), f"{alignment.kind} sequence")

@@ -56,11 +56,13 @@ class Tree:
         root: the root.
         has_lengths: False if the text has no branch lengths; each is then drawn as 1.
         negative: the number of negative branch lengths, which are drawn as 0.
+        has_inner_labels: True if inner nodes have names or support values, which are not drawn.
     """
 
     root: TreeNode
     has_lengths: bool
     negative: int
+    has_inner_labels: bool
 
     @property
     def leaves(self) -> list[str]:
@@ -108,10 +110,13 @@ def parse_newick(text: str) -> Tree:
         raise InputError(f"The tree is not valid Newick: {plain(error, 120)}", _NEXT_STEP) from None
     root = TreeNode()
     lengths: list[float | None] = []
+    has_inner_labels = False
     waiting = [(clade, root)]
     while waiting:
         source, node = waiting.pop()
         node.name = plain(source.name or "") if not source.clades else ""
+        if source.clades and (source.name or source.confidence is not None):
+            has_inner_labels = True
         if (length := source.branch_length) is not None and math.isinf(length):
             raise InputError(
                 "The tree is not valid Newick: a branch length is infinite.", _NEXT_STEP
@@ -126,7 +131,8 @@ def parse_newick(text: str) -> Tree:
     root.length = 0.0  # a branch that leads to the root is not drawn
     _ladderize(root)
     _place(root)
-    tree = Tree(root, has_lengths, sum(length is not None and length < 0 for length in lengths[1:]))
+    negative = sum(length is not None and length < 0 for length in lengths[1:])
+    tree = Tree(root, has_lengths, negative, has_inner_labels)
     _check_names(tree.leaves)
     return tree
 
