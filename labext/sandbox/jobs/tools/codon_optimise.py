@@ -240,8 +240,9 @@ TOOL = Tool(
         "Optimises the codons of a protein or coding sequence for an organism, and returns "
         "the DNA as FASTA and its codons as CSV. Among all DNA sequences that encode the "
         "protein without the sites and runs to avoid, the result has the largest codon "
-        "adaptation index. The index is computed from all genes of the organism in the Codon "
-        "Usage Database, not only from highly expressed ones."
+        "adaptation index, or nearly so with bounds of the GC content. The index is computed "
+        "from all genes of the organism in the Codon Usage Database, not only from highly "
+        "expressed ones."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1093/nar/15.3.1281",
