@@ -456,3 +456,48 @@ def test_codon_after_the_protein_is_the_stop_of_another_genetic_code(
     mark = {"start": 0, "end": 9, "strand": 1, "aminoAcids": "MW", "geneticCode": code}
     pieces = translated({"bases": "ATATGAAGA", "translations": [mark]})
     assert "".join(piece["letter"] for piece in pieces) == letters
+
+
+ROWS = """
+import { readFileSync } from "node:fs";
+globalThis.document = {
+  createElementNS: (_, name) => ({
+    name, children: [], attributes: {},
+    setAttribute(key, value) { this.attributes[key] = value; },
+    append(...children) { this.children.push(...children); },
+  }),
+};
+const { LinearMapRow } = await import("./linear_map_row.js");
+const { Molecule } = await import("./molecule.js");
+const { translate } = await import("./translation.js");
+const answers = JSON.parse(readFileSync(0)).map((record) => {
+  const molecule = new Molecule(record);
+  const codons = record.translations.map((mark) => translate(molecule, mark));
+  return [0, 10, 20].map((first) => {
+    const row = new LinearMapRow(molecule, { first, count: 10, scale: 10, sites: [], codons });
+    const { children } = row.draw(100);
+    const boxes = children.filter((child) => /labext-codon/.test(child.attributes.class));
+    const letters = children.filter((child) => child.attributes.class === "labext-amino");
+    return [
+      boxes.map(({ attributes: { x, width } }) => [x, width]),
+      letters.flatMap((text) => text.children),
+    ];
+  });
+});
+console.log(JSON.stringify(answers));
+"""
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+def test_codons_across_two_rows_of_the_map_are_drawn_in_both(start: int) -> None:
+    mark = {"start": start, "end": start + 27, "strand": 1, "aminoAcids": "MACDEFGHI"}
+    record = asdict(parse_molecule({"bases": "A" * 30, "translations": [mark]}))
+    (rows,) = run_node(ROWS, [record])
+    assert "".join(letter for _, letters in rows for letter in letters) == "MACDEFGHI"
+    drawn = {
+        row * 10 + round(x / 10) + n
+        for row, (boxes, _) in enumerate(rows)
+        for x, width in boxes
+        for n in range(round(width / 10))
+    }
+    assert drawn == {*range(start, start + 27)}

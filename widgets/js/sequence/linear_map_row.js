@@ -19,7 +19,7 @@ export class LinearMapRow {
     this.width = count * scale;
     this.cuts = this.#layoutCuts(sites);
     this.codons = this.hasLetters
-      ? codons.map((translation) => translation.filter(({ position }) => this.#has(position)))
+      ? codons.map((translation) => translation.filter((codon) => this.#overlaps(codon)))
       : [];
     this.codons = this.codons.filter((translation) => translation.length);
     this.bands = this.#layoutBands();
@@ -80,6 +80,8 @@ export class LinearMapRow {
   }
 
   #has = (base) => base >= this.first && base < this.last;
+
+  #overlaps = ({ position, length }) => position < this.last && position + length > this.first;
 
   #clip({ start, end }) {
     return this.molecule
@@ -219,14 +221,15 @@ export class LinearMapRow {
   #drawCodons(codons, lane) {
     const y = this.translationsTop + lane * LANE_HEIGHT;
     return codons.flatMap(({ position, length, number, letter, pick }) => {
+      const from = Math.max(position, this.first);
       const to = Math.min(position + length, this.last);
       const className = number % 2 ? "labext-codon labext-odd" : "labext-codon";
-      const x = this.x(Math.min(position + length / 2, this.last - 0.5));
+      const attributes = { "data-pick": pick };
+      const x = this.x((from + to) / 2);
+      const text = this.#has(position + Math.floor(length / 2)) ? letter : "";
       return [
-        createRect(this.x(position), y, (to - position) * this.scale, BAND_HEIGHT, className, {
-          "data-pick": pick,
-        }),
-        createSvg("text", { x, y: y + 10, class: "labext-amino", "data-pick": pick }, letter),
+        createRect(this.x(from), y, (to - from) * this.scale, BAND_HEIGHT, className, attributes),
+        createSvg("text", { x, y: y + 10, class: "labext-amino", ...attributes }, text),
       ];
     });
   }

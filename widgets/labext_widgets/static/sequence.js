@@ -559,7 +559,7 @@ var LinearMapRow = class {
     this.hasLetters = scale >= MIN_LETTER_SCALE;
     this.width = count * scale;
     this.cuts = this.#layoutCuts(sites);
-    this.codons = this.hasLetters ? codons.map((translation) => translation.filter(({ position }) => this.#has(position))) : [];
+    this.codons = this.hasLetters ? codons.map((translation) => translation.filter((codon) => this.#overlaps(codon))) : [];
     this.codons = this.codons.filter((translation) => translation.length);
     this.bands = this.#layoutBands();
     this.strandsTop = 6 + (1 + Math.max(-1, ...this.cuts.map(({ lane }) => lane))) * NAME_HEIGHT;
@@ -611,6 +611,7 @@ var LinearMapRow = class {
     this.foreground.replaceChildren(...foreground);
   }
   #has = (base) => base >= this.first && base < this.last;
+  #overlaps = ({ position, length }) => position < this.last && position + length > this.first;
   #clip({ start, end }) {
     return this.molecule.splitRange(start, end).map(([from, to]) => [Math.max(from, this.first), Math.min(to, this.last)]).filter(([from, to]) => to > from);
   }
@@ -726,14 +727,15 @@ var LinearMapRow = class {
   #drawCodons(codons, lane) {
     const y = this.translationsTop + lane * LANE_HEIGHT;
     return codons.flatMap(({ position, length, number, letter, pick }) => {
+      const from = Math.max(position, this.first);
       const to = Math.min(position + length, this.last);
       const className = number % 2 ? "labext-codon labext-odd" : "labext-codon";
-      const x = this.x(Math.min(position + length / 2, this.last - 0.5));
+      const attributes = { "data-pick": pick };
+      const x = this.x((from + to) / 2);
+      const text = this.#has(position + Math.floor(length / 2)) ? letter : "";
       return [
-        createRect(this.x(position), y, (to - position) * this.scale, BAND_HEIGHT, className, {
-          "data-pick": pick
-        }),
-        createSvg("text", { x, y: y + 10, class: "labext-amino", "data-pick": pick }, letter)
+        createRect(this.x(from), y, (to - from) * this.scale, BAND_HEIGHT, className, attributes),
+        createSvg("text", { x, y: y + 10, class: "labext-amino", ...attributes }, text)
       ];
     });
   }
