@@ -606,3 +606,13 @@ def test_text_of_a_box_plot_has_the_range_of_all_values() -> None:
     lines = str(table_plot(frame, "t", x="kind", y="size")).splitlines()
     assert "  size: 0 to 5.5" in lines
     assert "  1 of 601 rows are beyond the whiskers, drawn as points" in lines
+
+
+def test_times_of_another_zone_are_labelled_as_utc() -> None:
+    times = pd.to_datetime(["2026-07-01 12:00", "2026-07-02 12:00"])
+    frame = pd.DataFrame({"local": times, "zoned": times.tz_localize("Europe/Berlin"), "n": [1, 2]})
+    plot = str(table_plot(frame, "t", x="zoned", y="n")).splitlines()
+    assert "  zoned (UTC): 2026-07-01 10:00:00 to 2026-07-02 10:00:00" in plot
+    assert "  local: 2026-07-01 12:00:00 to 2026-07-02 12:00:00" in str(
+        table_plot(frame, "t", x="local", y="n")
+    )

@@ -294,7 +294,9 @@ def table_plot(
         PlotError: matplotlib is not installed.
     """
     drawing.check_matplotlib()
-    known = column_units([str(column) for column in frame.columns], tools_of(frame))
+    zones = {str(name): str(getattr(dtype, "tz", "UTC")) for name, dtype in frame.dtypes.items()}
+    zoned = {name: "UTC" for name, zone in zones.items() if zone != "UTC"}  # they are converted
+    known = zoned | column_units([str(column) for column in frame.columns], tools_of(frame))
     chart = table_chart(
         frame,
         plain(title, MAX_TEXT),
