@@ -616,3 +616,8 @@ def test_times_of_another_zone_are_labelled_as_utc() -> None:
     assert "  local: 2026-07-01 12:00:00 to 2026-07-02 12:00:00" in str(
         table_plot(frame, "t", x="local", y="n")
     )
+
+
+def test_durations_are_labelled_in_seconds() -> None:
+    frame = pd.DataFrame({"wait": pd.to_timedelta([90, 150], unit="s"), "n": [1, 2]})
+    assert "  wait (s): 90 to 150" in str(table_plot(frame, "t", x="wait", y="n")).splitlines()

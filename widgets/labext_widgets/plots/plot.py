@@ -263,6 +263,13 @@ def _show_job(job: str, open_job: OpenJob, below: Any) -> None:
         below.update(*render_message(str(error)))
 
 
+def _unit_of_type(dtype: Any) -> str:
+    """Return the unit to which values of a type are converted: times in other zones, durations."""
+    if str(getattr(dtype, "tz", "UTC")) != "UTC":
+        return "UTC"
+    return "s" if dtype.kind == "m" else ""
+
+
 def table_plot(
     frame: pd.DataFrame,
     title: str,
@@ -294,9 +301,10 @@ def table_plot(
         PlotError: matplotlib is not installed.
     """
     drawing.check_matplotlib()
-    zones = {str(name): str(getattr(dtype, "tz", "UTC")) for name, dtype in frame.dtypes.items()}
-    zoned = {name: "UTC" for name, zone in zones.items() if zone != "UTC"}  # they are converted
-    known = zoned | column_units([str(column) for column in frame.columns], tools_of(frame))
+    converted = {str(name): _unit_of_type(dtype) for name, dtype in frame.dtypes.items()}
+    known = {name: unit for name, unit in converted.items() if unit} | column_units(
+        [str(column) for column in frame.columns], tools_of(frame)
+    )
     chart = table_chart(
         frame,
         plain(title, MAX_TEXT),
