@@ -279,9 +279,11 @@ def _spliced_locations(
         ]
         if max(abs(positions[0] - start), abs(positions[-1] - end)) <= _CODON:
             positions[0], positions[-1] = start, end
-            pairs = zip(positions[::2], positions[1::2], strict=True)
-            joined = f"join({','.join(f'{first + 1}..{last}' for first, last in pairs)})"
-            yield f"complement({joined})" if translation.get("strand") == -1 else joined
+        elif (min(positions), max(positions)) != (start, end):  # in any order if trans-spliced
+            continue
+        pairs = zip(positions[::2], positions[1::2], strict=True)
+        joined = f"join({','.join(f'{first + 1}..{last}' for first, last in pairs)})"
+        yield f"complement({joined})" if translation.get("strand") == -1 else joined
 
 
 def _clean_position(value: Any, length: int, default: int) -> int:

@@ -271,6 +271,7 @@ def test_features_in_a_text_that_is_no_list_are_refused(tmp_path: Path) -> None:
         (1, (10, 60), [(10, 25), (40, 60)], None, "join(11..25,41..60)"),
         (-1, (10, 60), [(10, 25), (40, 60)], None, "complement(join(11..25,41..60))"),
         (1, (80, 30), [(80, 90), (95, 100), (0, 30)], None, "join(81..90,96..100,1..30)"),
+        (-1, (10, 90), [(40, 52), (60, 75), (80, 90), (10, 25)], None, None),  # trans-spliced
         # The translation starts at the first whole codon, or ends before the stop codon.
         (-1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 58)], None),
         (1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 57)], None),
