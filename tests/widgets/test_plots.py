@@ -216,6 +216,15 @@ def test_large_whole_numbers_are_shown_exactly() -> None:
     assert "  place: 123456781 to 123456788" in str(table_plot(frame, "t", x="place", y="run"))
 
 
+@pytest.mark.parametrize("first", [123456781, 123456.7891])
+def test_live_view_has_the_places_of_close_values(first: float) -> None:
+    values = [first + n / 10 for n in range(9)]
+    state = chart_state(chart_of(pd.DataFrame({"v": values, "w": values}), x="v", y="w"))
+    assert state["panels"][0]["marks"][0]["x"] == pytest.approx(values, abs=1e-4, rel=0)
+    (bars,) = chart_state(chart_of(pd.DataFrame({"v": values}), x="v"))["panels"][0]["marks"]
+    assert all(low < high for low, high in zip(bars["x0"], bars["x1"], strict=True))
+
+
 def test_ranges_of_close_values_differ() -> None:
     frame = pd.DataFrame({"v": np.linspace(12345.1, 12345.9, 50)})
     (bars,) = marks_of(chart_of(frame, x="v"), Bars)
@@ -228,7 +237,8 @@ import { findTicks, formatValue } from "./plot/values.js";
 import { truncate } from "./svg.js";
 const number = { kind: "number" };
 console.log(JSON.stringify([
-  [123456, 20240101123, 3.14159265, -5.5, 2e20].map((value) => formatValue(number, value)),
+  [123456, 20240101123, 3.14159265, -5.5, 2e20, 35125.34].map(
+    (value) => formatValue(number, value)),
   [[123456781, 123456785], [1732636800.2, 1732640000]].map(
     ([low, high]) => findTicks(number, low, high, 3).map(({ label }) => label)),
   formatValue({ kind: "time" }, 1772359200000),
@@ -250,7 +260,7 @@ def test_javascript_formats_large_numbers_exactly() -> None:
         check=True,
     )
     values, ticks, time, names = json.loads(ran.stdout)
-    assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20"]
+    assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20", "35,125.3"]
     assert ticks == [
         ["123,456,782", "123,456,784"],
         ["1,732,638,000", "1,732,640,000"],
@@ -616,6 +626,11 @@ def test_times_of_another_zone_are_labelled_as_utc() -> None:
     assert "  local: 2026-07-01 12:00:00 to 2026-07-02 12:00:00" in str(
         table_plot(frame, "t", x="local", y="n")
     )
+
+
+def test_text_has_a_digit_behind_the_point_of_larger_numbers() -> None:
+    frame = pd.DataFrame({"sasa": [3835.64, 35125.34], "n": [1, 2]})
+    assert "  sasa: 3835.6 to 35125.3" in str(table_plot(frame, "t", x="sasa", y="n")).splitlines()
 
 
 def test_durations_are_labelled_in_seconds() -> None:

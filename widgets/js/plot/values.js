@@ -12,11 +12,15 @@ const TIME_STEPS = [
   ...[1, 2, 7, 14, 30, 91, 182, 365].map((count) => count * DAY),
 ];
 
-/** Format a value of an axis or scale: whole numbers exactly, others to five digits; times in UTC. */
+/**
+ * Format a value of an axis or scale: whole numbers exactly, others to five digits, and one behind
+ * the point; times in UTC.
+ */
 export function formatValue(axis, value) {
   if (axis.kind === "category") return axis.categories[Math.round(value)] ?? "";
   if (axis.kind === "time") return isoTime(value).slice(0, 19);
-  return formatDigits(value, Number.isInteger(value) ? 15 : 5);
+  if (Number.isInteger(value)) return formatDigits(value, 15);
+  return formatDigits(value, Math.min(Math.max(Math.floor(Math.log10(Math.abs(value))) + 2, 5), 15));
 }
 
 /** Return a number with `digits` digits, in the notation for numbers up to `size`. */

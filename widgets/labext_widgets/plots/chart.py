@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -198,12 +199,28 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, float):
-        is_exact = value.is_integer() or abs(value) >= 1e11  # identifiers, positions and times
-        return value if is_exact else float(f"{value:.7g}")
     if isinstance(value, list | tuple):
-        return [_json(item) for item in value]
-    return value
+        numbers = [item for item in value if isinstance(item, float) and math.isfinite(item)]
+        digits = _digits(numbers)
+        return [_rounded(v, digits) if isinstance(v, float) else _json(v) for v in value]
+    return _rounded(value, _MAX_DIGITS) if isinstance(value, float) else value
+
+
+_DIGITS, _MAX_DIGITS = 7, 17
+
+
+def _digits(numbers: Sequence[float]) -> int:
+    """Return how many digits place numbers within their range, such as positions in a genome."""
+    width = max(numbers, default=0.0) - min(numbers, default=0.0)
+    if not width > 0:
+        return _MAX_DIGITS
+    common = math.log10(max(map(abs, numbers)) / width)
+    return min(_DIGITS + max(math.ceil(common), 0), _MAX_DIGITS)
+
+
+def _rounded(value: float, digits: int) -> float:
+    is_exact = value.is_integer() or digits == _MAX_DIGITS
+    return value if is_exact else float(f"{value:.{digits}g}")
 
 
 def scale_color(value: float, scale: Scale) -> str:

@@ -88,13 +88,18 @@ ColumnKind = Literal["number", "time", "category"]
 
 
 def value_text(kind: ColumnKind, value: float, digits: int = 4) -> str:
-    """Return a time in UTC, or a number: whole ones exactly, others with `digits` digits."""
+    """Return a time in UTC, or a number: whole ones exactly, others with `digits` digits.
+
+    Numbers below ten million have one behind the point.
+    """
     if kind == "time":
         from datetime import UTC, datetime
 
         return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     if value % 1 == 0 and abs(value) < 1e15:
         return f"{value:.0f}"
+    if 1 <= abs(value) < 1e7:
+        digits = max(digits, math.floor(math.log10(abs(value))) + 2)
     return f"{value:.{digits}g}"
 
 

@@ -44,7 +44,8 @@ var TIME_STEPS = [
 function formatValue(axis, value) {
   if (axis.kind === "category") return axis.categories[Math.round(value)] ?? "";
   if (axis.kind === "time") return isoTime(value).slice(0, 19);
-  return formatDigits(value, Number.isInteger(value) ? 15 : 5);
+  if (Number.isInteger(value)) return formatDigits(value, 15);
+  return formatDigits(value, Math.min(Math.max(Math.floor(Math.log10(Math.abs(value))) + 2, 5), 15));
 }
 function formatDigits(value, digits = 5, size = Math.abs(value)) {
   if (size && (size < 1e-4 || size >= 10 ** (digits + 4))) {
