@@ -75,7 +75,7 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
             for annotation in _mappings(record.get("annotations"))
         ],
         annotations={
-            "molecule_type": "DNA",
+            "molecule_type": "RNA" if _is_rna(bases) else "DNA",
             "topology": "circular" if circular else "linear",
             "data_file_division": "SYN",
             "date": _format_date(record.get("modifiedAt")),
@@ -164,6 +164,10 @@ def _restore_case(bases: str, runs: Any) -> str:
         cased.append(text[:length].lower() if lower else text[:length])
         text, lower = text[length:], not lower
     return "".join(cased)[1:]
+
+
+def _is_rna(bases: str) -> bool:
+    return set("ACGU") >= set(bases.upper()) - set("NRYSWKMBDHV") >= {"U"}
 
 
 def _is_circular(record: SeqRecord) -> bool:

@@ -220,6 +220,18 @@ def test_row_of_a_frame_is_written_and_converted_like_its_record(tmp_path: Path)
     ]
 
 
+@pytest.mark.parametrize(
+    ("bases", "locus"),
+    [("ACGTNacgt", "9 bp    DNA"), ("ACGUNacgu", "9 bp    RNA"), ("ACGTUACGU", "9 bp    DNA")],
+)
+def test_genbank_file_names_the_kind_of_molecule(bases: str, locus: str, tmp_path: Path) -> None:
+    mark = {"name": "part", "type": "gene", "start": 1, "end": 3, "strand": 1}
+    record = {"name": "x", "bases": bases, "isCircular": False, "annotations": [mark]}
+    path = files.write(record, tmp_path / "x.gb")
+    assert locus in path.read_text().splitlines()[0]
+    assert files.read(path) == [record]
+
+
 def as_read_from_parquet(value: Any) -> Any:
     """Return a value with an object array in place of each list, as pyarrow converts lists."""
     if isinstance(value, dict):
