@@ -300,6 +300,15 @@ def test_b_factors_of_an_experiment_are_no_confidence(method: str, scheme: str) 
     assert default_scheme(parse_structure(cif)) == scheme
 
 
+def test_confidence_of_each_atom_is_recognized_in_mmcif() -> None:
+    cif = mmcif(pdb(20))  # B-factors differ within residues
+    metric = "loop_\n_ma_qa_metric.id\n_ma_qa_metric.mode\n_ma_qa_metric.name\n1 local pLDDT\n#\n"
+    assert default_scheme(parse_structure(cif)) == "secondary"
+    predicted = parse_structure(f"{cif.rstrip()}\n{metric}")
+    assert default_scheme(predicted) == "confidence"
+    assert "b_factor" not in schemes(predicted)
+
+
 def test_b_factors_up_to_1_keep_their_values_if_they_are_no_confidence() -> None:
     rows = pdb(20, b_factor=62).splitlines()
     text = "\n".join(f"{row[:60]}{n % 7 / 10:6.2f}{row[66:]}" for n, row in enumerate(rows))

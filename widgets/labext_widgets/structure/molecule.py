@@ -41,6 +41,9 @@ _MAX_BOND = 2.0
 _EXPERIMENT = re.compile(r"^(?:EXPDTA|_exptl\.method)\b(?!.*THEORETICAL)", re.M | re.I)
 """The method of a structure that was determined by an experiment, in a PDB or mmCIF file."""
 
+_QUALITY, _CONFIDENCE = re.compile(r"^_ma_qa_metric\.", re.M), re.compile(r"\bplddt\b", re.I)
+"""The declaration of the B-factors as confidences, in an mmCIF file."""
+
 _WATER = {"HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"}
 _AMINO_ACIDS = {
     "ALA": "A",
@@ -519,25 +522,32 @@ def _gaps(coordinates: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def _is_confidence(structure: Structure, polymer: list[npt.NDArray[Any]]) -> bool:
-    """Return whether B-factors are predicted confidences: equal within each residue, up to 100.
+    """Return whether B-factors are predicted confidences, from 0 to 100.
 
-    Refinement against data of low resolution has such B-factors, too.
+    The file says so, as those of AlphaFold 3, which has one for each atom, or they are equal within
+    each residue. Refinement against data of low resolution has such B-factors, too.
     """
     if _EXPERIMENT.search(structure.content):
         return False
     values = structure.b_factors
     if values.min() < 0 or values.max() > 100 or np.ptp(values) == 0:
         return False
-    full = [indices for indices in polymer if len(indices) > 1]
-    if len(full) < len(polymer) / 2:
-        return False
     is_fraction = values.max() <= 1
-    if not is_fraction and values.mean() < 25:
-        return False
-    b_factor = structure.atoms.b_factor
-    equal = sum(bool(np.ptp(b_factor[indices]) < 0.02) for indices in full)
-    if equal < 0.98 * len(full):
+    patterns = (_QUALITY, _CONFIDENCE)
+    is_declared = all(pattern.search(structure.content) for pattern in patterns)
+    if not is_declared and not _has_equal_b_factors(structure, polymer, is_fraction=is_fraction):
         return False
     if is_fraction:
         structure.b_factors = values * 100
     return True
+
+
+def _has_equal_b_factors(
+    structure: Structure, polymer: list[npt.NDArray[Any]], *, is_fraction: bool
+) -> bool:
+    full = [indices for indices in polymer if len(indices) > 1]
+    if len(full) < len(polymer) / 2 or (not is_fraction and structure.b_factors.mean() < 25):
+        return False
+    b_factor = structure.atoms.b_factor
+    equal = sum(bool(np.ptp(b_factor[indices]) < 0.02) for indices in full)
+    return equal >= 0.98 * len(full)
