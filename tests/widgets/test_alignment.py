@@ -123,7 +123,8 @@ def test_kinds_consensus_and_conservation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "share"), [(0, "100%"), (1, "over 99%"), (6, "99%"), (500, "50%")]
+    ("changed", "share"),
+    [(0, "100%"), (1, "over 99%"), (6, "99%"), (500, "50%"), (999, "under 1%")],
 )
 def test_summary_states_the_share_of_identical_columns(changed: int, share: str) -> None:
     text = f">a\n{'A' * 1000}\n>b\n{'C' * changed}{'A' * (1000 - changed)}\n"

@@ -242,6 +242,8 @@ def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) ->
         percent = f"{identical / alignment.columns:.0%}"
         if percent == "100%" and identical < alignment.columns:
             percent = "over 99%"
+        elif percent == "0%" and identical:
+            percent = "under 1%"
         parts.append(
             f"alignment of {sequences}, {pluralize(alignment.columns, 'column')}, "
             f"{percent} identical"
