@@ -598,7 +598,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("last", [59, 60, 119, 400])
 def test_bins_of_whole_numbers_have_as_many_numbers_each(last: int) -> None:
     frame = pd.DataFrame({"length": [*range(last + 1)] * 3})
-    (bars,) = table_plot(frame, "t", x="length")._chart.panels[0].marks
+    (bars,) = marks_of(chart_of(frame, x="length"), Bars)
     assert sum(bars.y1) == len(frame)
     assert len(set(bars.y1[:-1])) == 1
     assert len(bars.y1) <= 60
