@@ -636,3 +636,8 @@ def test_text_has_a_digit_behind_the_point_of_larger_numbers() -> None:
 def test_durations_are_labelled_in_seconds() -> None:
     frame = pd.DataFrame({"wait": pd.to_timedelta([90, 150], unit="s"), "n": [1, 2]})
     assert "  wait (s): 90 to 150" in str(table_plot(frame, "t", x="wait", y="n")).splitlines()
+
+
+def test_rows_with_names_are_no_jobs() -> None:
+    frame = pd.DataFrame({"Name": ["Arabidopsis", "Oryza"], "size": [1, 2]})
+    assert "  number of rows: 0 to 1" in str(table_plot(frame, "t", x="size")).splitlines()

@@ -239,7 +239,7 @@ class _Maker:
             )
             for i, top in zip(filled, tops, strict=True):
                 heights[i] = top
-        count = "jobs" if self._names else "rows"
+        count = "jobs" if "JobName" in self._frame else "rows"
         y = Axis(f"number of {count}", limits=(0, max(heights, default=1) * 1.05 or 1))
         values = [column.values[row] for row in rows]
         extent = (min(values), max(values)) if values else None
