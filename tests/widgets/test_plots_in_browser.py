@@ -103,6 +103,24 @@ def test_ticks_of_an_axis_have_one_notation(page_of: Pages) -> None:
     assert nb.errors == []
 
 
+POSITIONS = """numbers = pd.DataFrame({"position": range(100_000_000, 100_000_040)})
+plots.table_plot(numbers, "positions", x="position")"""
+INSIDE = """e => [...e.querySelectorAll('.labext-plot-tick')].every(
+  t => t.getBoundingClientRect().right <= t.closest('svg').getBoundingClientRect().right + 1)"""
+
+
+def test_ticks_and_bars_of_large_numbers_are_whole(page_of: Pages) -> None:
+    nb = page_of().write(PLOT, POSITIONS).open()
+    for cell in range(2):
+        nb.run(cell)
+    plot = nb.output(1).locator(".labext-live")
+    wait_until(lambda: "100,000,040" in plot.locator(".labext-plot-tick").all_text_contents())
+    assert plot.evaluate(INSIDE)
+    bars = plot.locator("rect").evaluate_all("all => all.map((bar) => bar.getAttribute('x'))")
+    assert len({round(float(x)) for x in bars}) >= 40
+    assert nb.errors == []
+
+
 def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str]) -> None:
     nb = page_of().write(PLOT, SELECTION, SELECT, FIGURES, FRAGMENTS).open()
     page, out = nb.page, nb.output()

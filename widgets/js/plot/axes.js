@@ -43,6 +43,7 @@ export function layOut(panel, width, height) {
   // labels of crowded categories are left out
   const space = isSlanted ? LINE_HEIGHT : longest(xTicks) + 10;
   return {
+    width,
     area,
     xScale,
     yScale,
@@ -78,7 +79,7 @@ export function drawGrid({ area, xScale, yScale, xTicks, yTicks }) {
 
 /** Return the axes with the labels of ticks and axes. */
 export function drawAxes(panel, layout) {
-  const { area, xScale, yScale, xTicks, yTicks, isSlanted, labelY } = layout;
+  const { width, area, xScale, yScale, xTicks, yTicks, isSlanted, labelY } = layout;
   const [left, bottom] = [area.left + 0.5, area.bottom + 0.5];
   const elements = [
     createLine(left, area.top, left, bottom, "labext-spine"),
@@ -86,9 +87,11 @@ export function drawAxes(panel, layout) {
   ];
   for (const { value, label } of xTicks) {
     const x = xScale(value);
+    // A number that is cut off would be another one; the page's font may be wider.
+    const isCut = x + 0.6 * textWidth(label) > width;
     const place = isSlanted
       ? { transform: `translate(${x + 4} ${bottom + 12}) rotate(-40)`, "text-anchor": "end" }
-      : { x, y: bottom + 16, "text-anchor": "middle" };
+      : { x: isCut ? width : x, y: bottom + 16, "text-anchor": isCut ? "end" : "middle" };
     elements.push(createLine(x, bottom, x, bottom + 4, "labext-spine"));
     elements.push(createSvg("text", { ...place, class: "labext-plot-tick" }, label));
   }

@@ -26,7 +26,7 @@ function bars(panel, mark, xScale, yScale, selected) {
     const width = Math.max(right - x, 1); // narrower ones would be pale
     const bar = (height, className) =>
       createRect(x, bottom - height, width, height, className, { fill });
-    const height = mark.values.length ? Math.max(bottom - y, 1) : bottom - y;
+    const height = bottom > y ? Math.max(bottom - y, 1) : 0;
     if (!selected.size) return [bar(height, "")];
     const rows = mark.rows[index] ?? [];
     const share = rows.filter((row) => selected.has(row)).length / (rows.length || 1);

@@ -244,6 +244,7 @@ function layOut(panel, width, height) {
   const yScale = createScale(panel.y, yRange, area.bottom, area.top);
   const space = isSlanted ? LINE_HEIGHT : longest(xTicks) + 10;
   return {
+    width,
     area,
     xScale,
     yScale,
@@ -272,7 +273,7 @@ function drawGrid({ area, xScale, yScale, xTicks, yTicks }) {
   ];
 }
 function drawAxes(panel, layout) {
-  const { area, xScale, yScale, xTicks, yTicks, isSlanted, labelY } = layout;
+  const { width, area, xScale, yScale, xTicks, yTicks, isSlanted, labelY } = layout;
   const [left, bottom] = [area.left + 0.5, area.bottom + 0.5];
   const elements = [
     createLine(left, area.top, left, bottom, "labext-spine"),
@@ -280,7 +281,8 @@ function drawAxes(panel, layout) {
   ];
   for (const { value, label } of xTicks) {
     const x = xScale(value);
-    const place = isSlanted ? { transform: `translate(${x + 4} ${bottom + 12}) rotate(-40)`, "text-anchor": "end" } : { x, y: bottom + 16, "text-anchor": "middle" };
+    const isCut = x + 0.6 * textWidth(label) > width;
+    const place = isSlanted ? { transform: `translate(${x + 4} ${bottom + 12}) rotate(-40)`, "text-anchor": "end" } : { x: isCut ? width : x, y: bottom + 16, "text-anchor": isCut ? "end" : "middle" };
     elements.push(createLine(x, bottom, x, bottom + 4, "labext-spine"));
     elements.push(createSvg("text", { ...place, class: "labext-plot-tick" }, label));
   }
@@ -430,7 +432,7 @@ function bars(panel, mark, xScale, yScale, selected) {
     const fill = colorOf(panel, mark, index);
     const width = Math.max(right - x, 1);
     const bar = (height2, className) => createRect(x, bottom - height2, width, height2, className, { fill });
-    const height = mark.values.length ? Math.max(bottom - y, 1) : bottom - y;
+    const height = bottom > y ? Math.max(bottom - y, 1) : 0;
     if (!selected.size) return [bar(height, "")];
     const rows = mark.rows[index] ?? [];
     const share = rows.filter((row) => selected.has(row)).length / (rows.length || 1);
