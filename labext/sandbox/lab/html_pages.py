@@ -68,7 +68,9 @@ def sequence_page(record: Record) -> bytes:
     properties |= {name: cell["displayValue"] for name, cell in record["fields"].items()}
     properties |= {name: cell["value"] for name, cell in record["customFields"].items()}
     columns = ("name", "type", "start", "end", "strand")
-    annotations = [[feature[column] for column in columns] for feature in record["annotations"]]
+    # Positions count from 1 on the page, as in GenBank files.
+    features = ({**mark, "start": mark["start"] + 1} for mark in record["annotations"])
+    annotations = [[feature[column] for column in columns] for feature in features]
     bases = record["bases"]
     lines = "\n".join(
         bases[start : start + LINE_LENGTH] for start in range(0, len(bases), LINE_LENGTH)

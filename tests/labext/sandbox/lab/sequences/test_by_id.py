@@ -130,6 +130,14 @@ def test_web_url_shows_a_visible_sequence(box, api, hidden):
     assert "Basic" in Api(box).url(record["webURL"]).headers["WWW-Authenticate"]
 
 
+def test_positions_on_the_web_page_count_from_1(api):
+    (record,) = api.rows(name="NC_005816")
+    cells = re.findall(r"<td>([^<]*)", api.url(record["webURL"]).text)
+    mark = record["annotations"][0]
+    shown = [mark["name"], mark["type"], str(mark["start"] + 1), str(mark["end"])]
+    assert shown in [cells[n : n + 4] for n in range(len(cells))]
+
+
 def test_web_page_escapes_names(box, command, tmp_path):
     lab, file = command("lab"), tmp_path / "odd.fa"
     file.write_text("><script>alert(1)</script> a & <b>\nACGT\n")
