@@ -431,7 +431,12 @@ def import_sequences(admin: Admin, file: Path, folder: str, creator: str | None)
     created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)
     number = messages.pluralize(len(created), "sequence")
-    return created, f"{number} of {file.name} imported into {folder}: {bases:,} bases."
+    text = f"{number} of {file.name} imported into {folder}: {bases:,} bases."
+    if omitted := sum(sequence.get("omittedFeatures", 0) for sequence in created):
+        features = messages.pluralize(omitted, "feature")
+        verb = "was" if omitted == 1 else "were"
+        text += f" {features} without a valid position {verb} left out."
+    return created, text
 
 
 @sequences.verb("list")

@@ -50,11 +50,12 @@ def extract_subsequence(
     """
     bases, features = entry.bases, entry.features
     extended = bases + bases[: start + length - len(bases)] if entry.circular else bases
-    parts = (
+    annotations, translations, primers = (
         [*_features_within(records, start, length, len(bases))]
         for records in (features.annotations, features.translations, features.primers)
     )
-    return extended[start : start + length], SequenceFeatures(*parts)
+    part = SequenceFeatures(annotations, translations, primers)
+    return extended[start : start + length], part
 
 
 def part_record(source_id: str, length: int) -> Record:

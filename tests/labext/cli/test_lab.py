@@ -311,6 +311,22 @@ def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_p
     assert {row["name"] for row in lab.json("organizations", "list")} == {"Biology"}
 
 
+def test_import_states_which_features_it_leaves_out(lab, tmp_path):
+    file = tmp_path / "map.gb"
+    feature = "     promoter        %s\n"
+    file.write_text(
+        "LOCUS       map                       12 bp    DNA     linear   SYN 01-JAN-2026\n"
+        f"FEATURES             Location/Qualifiers\n{feature % '3..8'}{feature % '9..2'}"
+        "ORIGIN\n        1 gattacagat ta\n//\n"
+    )
+    lab.output("folders", "add", "Linear maps", "--project", "Cloning course")
+    try:
+        text = lab.output("sequences", "import", str(file), "--folder", "Linear maps")
+        assert "12 bases. 1 feature without a valid position was left out." in text
+    finally:
+        lab.output("folders", "remove", "Linear maps", "--yes")
+
+
 def test_addresses_outside_the_ip_ranges_are_refused(lab, api, key):
     try:
         assert lab.json("ip", "add", "203.0.113.7/24") == {"network": "203.0.113.0/24"}

@@ -121,7 +121,8 @@ class ProjectAdministration(TenantAdministration):
         """Import all sequences of a FASTA or GenBank file, which may be gzipped, or none.
 
         Returns:
-            `{id, name, length, isCircular}` for each sequence.
+            `{id, name, length, isCircular}` for each sequence, and `omittedFeatures`, the number of
+            its features without a valid location, if there are any.
         """
         # Read before the transaction, which blocks other writers.
         entries = importing.read_sequences(file)
@@ -136,7 +137,11 @@ class ProjectAdministration(TenantAdministration):
                     f"{tenant.name} has no sample user as the creator.",
                     f"Give the address of a user: {parameter('creator', 'EMAIL')}.",
                 ) from None
-            return importing.add_sequences(session, target, entries, user)
+            created = importing.add_sequences(session, target, entries, user)
+        for row, entry in zip(created, entries, strict=True):
+            if entry.features.omitted:
+                row["omittedFeatures"] = entry.features.omitted
+        return created
 
     def grants(self, holder: tuple[str, str] | None = None) -> list[Record]:
         """List the grants of a holder, `("user", EMAIL)` or `("app", NAME)`, or of all holders."""

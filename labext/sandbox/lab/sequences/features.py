@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -51,11 +51,12 @@ _MAX_NAME_LENGTH = 60
 
 @dataclass(frozen=True)
 class SequenceFeatures:
-    """The features of a sequence."""
+    """The features of a sequence; `omitted` counts those without a valid location in it."""
 
     annotations: list[Record] = field(default_factory=list)
     translations: list[Record] = field(default_factory=list)
     primers: list[Record] = field(default_factory=list)
+    omitted: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,13 @@ def extract_features(record: Any) -> SequenceFeatures:
     Raises:
         ValueError: a feature lies outside the sequence.
     """
-    features = SequenceFeatures()
+    features, omitted = SequenceFeatures(), 0
     for feature in record.features:
         location = _location(feature, record)
-        if feature.type == "source" or location is None:
+        if feature.type == "source":
+            continue
+        if location is None:
+            omitted += 1
             continue
         annotation = _build_annotation(feature, location)
         features.annotations.append(annotation)
@@ -89,7 +93,7 @@ def extract_features(record: Any) -> SequenceFeatures:
             )
         if feature.type == "primer_bind" and location.strand:
             features.primers.append(_build_primer(feature, location, annotation, record.seq))
-    return features
+    return replace(features, omitted=omitted)
 
 
 def _is_translated(feature: Any) -> bool:
