@@ -36,6 +36,22 @@ labext_widgets.sequence_viewer({"name": "s", "bases": "ACGT"})
 """
 
 
+SHARE = f"""() => {{
+  const {{ context: {{ model }}, sessionContext }} = {PANEL};
+  const {{ outputs }} = model.cells.get(0);
+  Object.defineProperty(model, "collaborative", {{ value: true }});
+  window.replaced = [];
+  outputs.changed.connect((_, {{ type, newValues }}) => {{
+    if (type === "set") window.replaced.push(newValues[0].data["text/html"]);
+  }});
+  sessionContext.session.kernel.iopubMessage.connect((_, {{ header, content }}) => {{
+    if (header.msg_type !== "update_display_data" || window.otherPageClosed) return;
+    outputs.set(0, {{ output_type: "display_data", data: content.data, metadata: {{}} }});
+  }});
+}}"""
+"""Share the notebook as jupyter-collaboration does, with another page in which the cell ran."""
+
+
 def lives(nb: NotebookPage, count: int) -> None:
     wait_until(lambda: nb.page.locator(LIVE).count() == count)
 
@@ -88,6 +104,25 @@ def test_page_reload_restores_the_live_view_and_the_updates_of_the_saved_output(
     nb.wait_for_saved_html("248 Complete")
     lives(nb, 1)
     assert refused == []
+
+
+def test_output_of_a_shared_notebook_is_replaced_by_one_page(
+    watched: Watched, script: Script
+) -> None:
+    """Outputs that two pages replace at the same time are doubled."""
+    nb = watched(IN_BACKGROUND)
+    nb.wait_for_saved_html("120 In Queue")
+    nb.page.reload()
+    nb.ready()
+    nb.output().get_by_role("button", name="Stop batch folds").wait_for()
+    nb.page.evaluate(SHARE)
+    script.set_snapshot(AGGREGATING)
+    nb.wait_for_saved_html("248 Complete")
+    nb.page.evaluate("() => { window.otherPageClosed = true; }")
+    script.set_snapshot(COMPLETE)
+    nb.wait_for_saved_html("1:23")
+    replaced = nb.page.evaluate("() => window.replaced")
+    assert ["1:23" in html for html in replaced] == [False, True]
 
 
 def test_output_is_saved_in_the_state_that_it_reached_while_the_page_was_closed(

@@ -4,7 +4,7 @@
 import { resolveRender } from "./bundles.js";
 import { onKernelGone } from "./kernel_status.js";
 import { LiveView } from "./live_view.js";
-import { updateSavedOutputs } from "./saved_output.js";
+import { SavedOutputs } from "./saved_output.js";
 import css from "./style.css";
 import { addStyle } from "./style.js";
 
@@ -69,9 +69,14 @@ export default {
     };
 
     // JupyterLab reports a cell as deleted that is back by Undo, or was cut and pasted.
-    const reportRemoved = ({ deleted }) => {
+    const reportRemoved = (deleted) => {
       const cells = [...(model.widget_manager?.context?.model?.cells ?? [])].map(({ id }) => id);
-      if (deleted) model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
+      model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
+    };
+
+    const onMessage = ({ deleted, updated }) => {
+      if (deleted) reportRemoved(deleted);
+      if (updated) savedOutputs.replace(updated.name, updated);
     };
 
     const close = () => {
@@ -80,14 +85,14 @@ export default {
       cancelAnimationFrame(frame);
       for (const id of [...liveViews.keys()]) remove(id);
       unsubscribe();
-      stopUpdates();
+      savedOutputs.close();
     };
 
     const unsubscribe = onKernelGone(model.widget_manager, close);
-    const stopUpdates = updateSavedOutputs(model.widget_manager);
+    const savedOutputs = new SavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
-    model.on("msg:custom", reportRemoved);
+    model.on("msg:custom", onMessage);
     update();
     return close;
   },

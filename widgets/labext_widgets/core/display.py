@@ -33,7 +33,7 @@ def display_html(html: str, text: str, name: str | None = None) -> None:
         return
 
     display: Any = IPython.display.display
-    display(_mime_bundle(html, text), raw=True, display_id=name)
+    display(mime_bundle(html, text), raw=True, display_id=name)
 
 
 def update_html(html: str, text: str, name: str) -> None:
@@ -41,10 +41,10 @@ def update_html(html: str, text: str, name: str) -> None:
     import IPython.display
 
     update_display: Any = IPython.display.update_display
-    update_display(_mime_bundle(html, text), raw=True, display_id=name)
+    update_display(mime_bundle(html, text), raw=True, display_id=name)
 
 
-def _mime_bundle(html: str, text: str) -> dict[str, str]:
+def mime_bundle(html: str, text: str) -> dict[str, str]:
     """Return both without terminal control characters and direction overrides."""
     return {"text/html": strip_control(html), "text/plain": strip_control(text)}
 

@@ -141,6 +141,17 @@ def unmount(view: View) -> None:
         view.close()
 
 
+def repeat_update(name: str, data: dict[str, str]) -> None:
+    """Send the content of a display to the pages, which replace the saved output if it differs.
+
+    An update of the display would also be applied where nothing has changed. In a notebook that
+    several pages share, JupyterLab (4.6) moves or loses outputs of the other pages then.
+    """
+    with _lock:
+        if _hub is not None:
+            _hub.send({"updated": {"name": name, "data": data}})
+
+
 def report_deleted_cells(cells: list[str], on_removed: Callable[[list[str]], None]) -> bool:
     """Ask the pages which of these cells are gone; return False if there is no hub to ask.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import CommandInterrupted
 from labext.redaction import get_logger
-from labext_widgets.core.display import display_html, displayed_in, update_html
+from labext_widgets.core.display import display_html, displayed_in, mime_bundle, update_html
 from labext_widgets.core.front_end import FrontEnd, cell_id, deleted_cells, front_end, get_shell
 from labext_widgets.core.markup import UNTYPESET, escape
 
@@ -170,7 +170,9 @@ class Placeholder:
         """Send the last update again, to a page that was opened or reloaded after it."""
         with self._lock:
             if self._updated is not None and not self._closed:
-                update_html(*self._updated, self._display)
+                from labext_widgets.core import hub
+
+                hub.repeat_update(self._display, mime_bundle(*self._updated))
 
     def _wrapped(self, html: str) -> str:
         # Pages find the output of an update by the name of the display, see `js/saved_output.js`.

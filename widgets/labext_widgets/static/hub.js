@@ -543,26 +543,71 @@ var LiveView = class {
 };
 
 // js/saved_output.js
-function updateSavedOutputs(manager) {
-  const cells = manager?.context?.model?.cells;
-  const messages = manager?.kernel?.iopubMessage;
-  if (!cells || !messages?.connect) return () => {
-  };
-  const onMessage = (_, { header, content }) => {
+var PATIENCE = 5e3;
+var SavedOutputs = class {
+  #notebook;
+  #messages;
+  #updates = /* @__PURE__ */ new Map();
+  // name of a display -> its last update, which another page may apply
+  constructor(manager) {
+    this.#notebook = manager?.context?.model;
+    this.#messages = manager?.kernel?.iopubMessage;
+    this.#messages?.connect?.(this.#onMessage);
+  }
+  /**
+   * Replace the output of a display.
+   *
+   * An output that two pages of a shared notebook replace at the same time is doubled. Therefore the
+   * page in which the cell ran replaces it, and another one only if that does not happen.
+   */
+  replace(name, content) {
+    if (!this.#notebook?.collaborative) return this.#replaceNow(name, content);
+    if (!this.#updates.has(name)) this.#wait(name, this.#savedHtml(name));
+    this.#updates.set(name, content);
+  }
+  /** Stop following the messages of the kernel. */
+  close() {
+    this.#messages?.disconnect?.(this.#onMessage);
+  }
+  #onMessage = (_, { header, content }) => {
     const name = header.msg_type === "update_display_data" && content.transient?.display_id;
-    if (name && name.startsWith("labext-")) replaceOutputs(cells, name, content);
+    if (name && name.startsWith("labext-")) this.replace(name, content);
   };
-  messages.connect(onMessage);
-  return () => messages.disconnect(onMessage);
-}
-function replaceOutputs(cells, name, { data, metadata }) {
-  for (const { outputs } of cells) {
-    for (let index = 0; index < (outputs?.length ?? 0); index++) {
-      const html = String(outputs.get(index).data["text/html"] ?? "");
-      if (html === data["text/html"] || !html.slice(0, html.indexOf(">")).includes(name)) continue;
+  /** Apply the last update of a display once no other page has replaced its output for a while. */
+  #wait(name, before) {
+    const { awareness } = this.#notebook.sharedModel;
+    const rank = [...awareness.getStates().keys()].sort().indexOf(awareness.clientID);
+    const apply = () => {
+      if (this.#notebook.isDisposed) return;
+      const now = this.#savedHtml(name);
+      if (now !== before) return this.#wait(name, now);
+      this.#replaceNow(name, this.#updates.get(name));
+      this.#updates.delete(name);
+    };
+    setTimeout(apply, PATIENCE * (1 + rank));
+  }
+  #replaceNow(name, { data, metadata = {} }) {
+    for (const [outputs, index, html] of this.#outputs(name)) {
+      if (html === data["text/html"]) continue;
       outputs.set(index, { output_type: "display_data", data, metadata });
     }
   }
+  #savedHtml(name) {
+    for (const [, , html] of this.#outputs(name)) return html;
+  }
+  *#outputs(name) {
+    for (const { outputs, sharedModel } of this.#notebook?.cells ?? []) {
+      for (let index = 0; index < (outputs?.length ?? 0); index++) {
+        const html = outputHtml(outputs.get(index));
+        if (!html.slice(0, html.indexOf(">")).includes(name)) continue;
+        if (html === outputHtml(sharedModel.outputs[index])) yield [outputs, index, html];
+      }
+    }
+  }
+};
+function outputHtml(output) {
+  const html = output?.data?.["text/html"] ?? "";
+  return Array.isArray(html) ? html.join("") : String(html);
 }
 
 // js/style.css
@@ -631,9 +676,13 @@ var hub_default = {
         };
       }
     };
-    const reportRemoved = ({ deleted }) => {
+    const reportRemoved = (deleted) => {
       const cells = [...model.widget_manager?.context?.model?.cells ?? []].map(({ id }) => id);
-      if (deleted) model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
+      model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
+    };
+    const onMessage = ({ deleted, updated }) => {
+      if (deleted) reportRemoved(deleted);
+      if (updated) savedOutputs.replace(updated.name, updated);
     };
     const close = () => {
       open = false;
@@ -641,13 +690,13 @@ var hub_default = {
       cancelAnimationFrame(frame);
       for (const id of [...liveViews.keys()]) remove(id);
       unsubscribe();
-      stopUpdates();
+      savedOutputs.close();
     };
     const unsubscribe = onKernelGone(model.widget_manager, close);
-    const stopUpdates = updateSavedOutputs(model.widget_manager);
+    const savedOutputs = new SavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
-    model.on("msg:custom", reportRemoved);
+    model.on("msg:custom", onMessage);
     update();
     return close;
   }
