@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakKeyDictionary
 
 from labext.errors import LabextError
+from labext_magics.core import output
 
 if TYPE_CHECKING:
     from labext.config import Connection, Service
@@ -25,6 +28,24 @@ LOOKUP_TIMEOUT = 0.28
 
 MAX_AGE = 10.0
 """Time in seconds for which a result or a failure is cached."""
+
+
+@contextmanager
+def session_lock(service: Service, waiting: str, *identity: str) -> Iterator[None]:
+    """Let one session on this computer at a time run a block.
+
+    Args:
+        service: the service that the block uses.
+        waiting: the message if another session runs it.
+        identity: what identifies the block.
+    """
+    from labext.config.paths import state_dir
+    from labext.storage import exclusive
+
+    key = hashlib.sha256("\n".join(identity).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    path = state_dir() / service / f"{key}.lock"
+    with exclusive(path, lambda: output.print_message(waiting)):
+        yield
 
 
 class NameCache:

@@ -11,6 +11,7 @@ from labext.errors import InputError, NotFoundError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.namespace import to_frame
+from labext_magics.core.session import session_lock
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,12 @@ def results(
     if not frame and (from_ is not None or name_column is not None):
         raise InputError("`--from` and `--name-column` need `--frame`.", "Add `--frame`.")
     rows = None if from_ is None else to_frame(from_)
-    with labext_widgets.Transfer(name, "results", call.line) as transfer:
+    folder = Path(to or name)
+    waiting = f"Waiting for another session that downloads the results of {name} to {folder}."
+    with (
+        session_lock("jobs", waiting, name, str(folder.resolve())),
+        labext_widgets.Transfer(name, "results", call.line) as transfer,
+    ):
         downloaded = call.jobs.download(
             name,
             to or name,

@@ -15,6 +15,7 @@ from labext_magics.core.cell_body import cast_settings, merge_pairs
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.namespace import to_rows
+from labext_magics.core.session import session_lock
 from labext_magics.jobs import cell_body, files, listing
 from labext_magics.jobs.options import AFTERWARDS
 
@@ -83,11 +84,17 @@ def resume(
 def sending(jobs: JobsClient, name: str) -> Iterator[Callable[[int, int | None], None]]:
     """Yield a function that shows how many jobs of a batch were sent.
 
+    Waits for another session that sends the same batch.
+
     Raises:
         SubmissionInterrupted: the kernel was interrupted when a part of the batch had been sent.
     """
+    waiting = f"Waiting for another session that submits {name}."
     try:
-        with output.list_progress(name, "submission", "Sending") as on_sent:
+        with (
+            session_lock("jobs", waiting, jobs.base_url, name),
+            output.list_progress(name, "submission", "Sending") as on_sent,
+        ):
             yield on_sent
     except KeyboardInterrupt:
         if name not in jobs.unfinished_names():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +12,8 @@ from urllib.parse import unquote
 from labext import messages
 from labext.actions import Action
 from labext.errors import InputError, LabextError, NotFoundError, WatchInterrupted
-from labext_magics.core import output
 from labext_magics.core.dispatch import Call
-from labext_magics.core.session import NotebookInUse
+from labext_magics.core.session import NotebookInUse, session_lock
 
 if TYPE_CHECKING:
     from labext.nb import ScopeOptions
@@ -86,13 +84,8 @@ def creation_lock(call: Call, kind: str, *identity: str) -> Iterator[None]:
         kind: the kind of record.
         identity: what identifies the record, such as its notebook and its name.
     """
-    from labext.config.paths import state_dir
-    from labext.storage import exclusive
-
-    text = "\n".join((call.nb.base_url, kind, *identity))
-    path = state_dir() / "nb" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.lock"
     waiting = f"Waiting for another session that creates the same {kind}."
-    with exclusive(path, lambda: output.print_message(waiting)):
+    with session_lock("nb", waiting, call.nb.base_url, kind, *identity):
         yield
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from two_sessions import run_in_two_sessions
 
 from labext.nb import NotebookClient
 from labext.sandbox import Sandbox
@@ -30,21 +28,6 @@ LINES = [
     "%nb credentials new ollama --name shelf{} --base-url http://127.0.0.1:9/v1 --no-key",
     "%nb profiles new tiny{} --speakers host,guest --segments 1",
 ]
-SESSION = """
-import sys, time
-from pathlib import Path
-from IPython.core.interactiveshell import InteractiveShell
-
-shell = InteractiveShell.instance()
-shell.run_line_magic("load_ext", "labext")
-shell.run_line_magic("nb", "connect sandbox")
-name, *cells = sys.argv[1:]
-for number, cell in enumerate(cells):
-    Path(f"{name}-{number}").touch()
-    while not Path(f"{'ba'[name == 'b']}-{number}").exists():
-        time.sleep(0.001)
-    shell.run_cell(cell).raise_error()
-"""
 
 
 def test_each_record_is_created_once(nb_box: Sandbox, tmp_path: Path) -> None:
@@ -52,23 +35,7 @@ def test_each_record_is_created_once(nb_box: Sandbox, tmp_path: Path) -> None:
     cells.append("%nb podcast --name Episode0 --profile tiny0 --background")
     for number in ROUNDS:
         (tmp_path / f"page{number}.md").write_text("The cell grows.")
-    sessions = [
-        subprocess.Popen(
-            [sys.executable, "-c", SESSION, name, *cells],
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "IPYTHONDIR": str(tmp_path / f"ipython-{name}"),
-                "LABEXT_SANDBOX_DIR": str(nb_box.data_dir),
-            },
-        )
-        for name in "ab"
-    ]
-    try:
-        assert [session.wait(120) for session in sessions] == [0, 0]
-    finally:
-        for session in sessions:
-            session.kill()
+    run_in_two_sessions(nb_box, "nb", cells, tmp_path)
 
     with NotebookClient(nb_box.nb.base_url, nb_box.nb.password) as nb:
         created: Counter[str] = Counter()
