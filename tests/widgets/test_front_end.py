@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,6 +43,35 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_front_end(running: Any, shell: Any, expected: FrontEnd) -> None:
     running(shell)
     assert front_end.front_end() is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["jupyter-console", "--simple-prompt"], FrontEnd.TERMINAL),
+        (["jupyter-qtconsole"], FrontEnd.TERMINAL),
+        (["-m", "jupyter_console"], FrontEnd.TERMINAL),
+        (["jupyter-lab", "jupyter-console"], FrontEnd.INTERACTIVE),
+    ],
+)
+def test_kernel_of_a_console_prints_text(
+    tmp_path: Path, command: list[str], expected: FrontEnd
+) -> None:
+    """Consoles ignore updates of displayed outputs."""
+    kernel = """if True:
+        from types import SimpleNamespace
+        from labext_widgets.core import front_end
+        front_end.under_ci = lambda: False
+        front_end.get_shell = lambda: SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=True))
+        print(front_end.front_end().name)
+    """
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {kernel!r}])"
+    for name in ("jupyter-console", "jupyter-qtconsole", "jupyter_console.py", "jupyter-lab"):
+        (tmp_path / name).write_text(program)
+    run = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == expected.name
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 
@@ -24,7 +27,7 @@ def front_end() -> FrontEnd:
         return FrontEnd.TERMINAL
     if under_ci() or not _asks_for_input(shell):
         return FrontEnd.EXECUTED
-    return FrontEnd.INTERACTIVE
+    return FrontEnd.TERMINAL if _in_console() else FrontEnd.INTERACTIVE
 
 
 def get_shell() -> Any:
@@ -63,6 +66,22 @@ def _asks_for_input(shell: Any) -> bool:
     """
     allowed = _request().get("content", {}).get("allow_stdin")
     return bool(getattr(shell.kernel, "_allow_stdin", False) if allowed is None else allowed)
+
+
+@cache
+def _in_console() -> bool:
+    """Return whether Jupyter Console or the Qt console started this kernel.
+
+    They print displayed outputs, and ignore their updates.
+    """
+    try:
+        import psutil  # a requirement of ipykernel
+
+        command = psutil.Process(os.getppid()).cmdline()
+    except (ImportError, psutil.Error):
+        return False
+    program = command[2:3] if command[1:2] == ["-m"] else command[:2]
+    return any(re.match("jupyter[-_](qt)?console|qtconsole", Path(word).name) for word in program)
 
 
 def _request() -> Mapping[str, Any]:
