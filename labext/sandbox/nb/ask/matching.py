@@ -14,7 +14,14 @@ from labext.sandbox.nb.text import segmentation
 _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
 _UNSPACED = f"[{UNSPACED}]"
 _UNSPACED_CHARACTER = re.compile(_UNSPACED)
-_CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
+_CONJUNCTION = re.compile(
+    r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b"
+    r"|\b(?:(?:differ\w*|distinct) from|(?:similar|compared) (?:to|with))\b"
+)
+_COMPARED = re.compile(rf"{_CONJUNCTION.pattern}|\b(?:from|to|with)\b")
+"""What separates the names after a word such as `compare`."""
+
+_COMPARES = re.compile(r"(?i)\b(?:compare|distinguish)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z][a-z]{2})")
@@ -149,6 +156,7 @@ def _sides(text: str, stems: frozenset[str], rare: tuple[frozenset[str], ...]) -
 def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
     words = segmentation.split_words(text)
     is_german = 4 * len(_GERMAN_WORDS.intersection(words)) >= len(words)
+    conjunction = _COMPARED if _COMPARES.search(text) else _CONJUNCTION
     groups: list[set[str]] = []
     last = 0
     text = _UNSPACED_CHARACTER.sub("·", text)  # which no blank separates from names
@@ -161,7 +169,7 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
         )
         if not is_rare(word, may_be_capitalized=is_german or bool(begins)):
             continue
-        if not groups or _CONJUNCTION.search(text, last, match.start()):
+        if not groups or conjunction.search(text, last, match.start()):
             groups.append(set())
         groups[-1].add(word)
         last = match.end()

@@ -294,6 +294,23 @@ def test_answer_names_the_side_of_a_comparison_that_no_passage_mentions():
     assert request("How large is the plasmid pUC19?", [passage]) == NO_MATCH
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Compare the plasmids pBAD30 with pUC19.",
+        "How does the plasmid pBAD30 differ from pUC19?",
+        "Is the plasmid pBAD30 similar to pUC19?",
+    ],
+)
+def test_comparison_by_a_preposition_has_two_sides(question: str):
+    sides = [
+        hit("source:a", 1, "The plasmid pBAD30 has 4,923 base pairs."),
+        hit("source:b", 2, "The plasmid pUC19 has 2,686 base pairs."),
+    ]
+    answer = request(question, sides)
+    assert {citation.id for citation in answer.citations} == {"source:a", "source:b"}
+
+
 def test_passage_with_the_words_of_one_side_of_a_comparison_matches():
     ace = hit("source:a", 1, "Parser for ACE files output by PHRAP, written by Frank Kauff.")
     code = hit("source:b", 2, "Structural alignment. Python code written by Joao Rodrigues.")
