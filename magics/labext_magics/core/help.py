@@ -11,6 +11,29 @@ from labext_magics.core.grammar import Command, Magic, Parameter
 WIDTH = 80
 """Width of texts, which fits a terminal of the usual size."""
 
+_SAMPLES = {
+    "COMMAND": "command:abc123",
+    "CREDENTIAL": "lab",
+    "EPISODE": '"Episode 1"',
+    "FILE": "1A8O.pdb",
+    "INSIGHT": '"Key findings"',
+    "JOB": "command:abc123",
+    "MODEL": "gpt-4o-mini",
+    "NAME": "helix1",
+    "NOTE": '"Plan"',
+    "NOTEBOOK": '"Arabinose induction"',
+    "PATH": "data/1A8O.pdb",
+    "PATH|URL": "data/paper.pdf",
+    "PROFILE": "interview",
+    "PROVIDER": "openai",
+    "SESSION": '"First questions"',
+    "SOURCE": "paper.pdf",
+    "TEXT": '"Check leaky expression without arabinose."',
+    "TRANSFORMATION": '"Key findings"',
+    "WORD": "structure",
+}
+"""Sample values of arguments, for commands without declared examples."""
+
 
 def help_text(magic: Magic, topic: str = "") -> str:
     """Return the help on a magic, or on one of its commands or groups."""
@@ -57,11 +80,27 @@ def _command(magic: Magic, command: Command) -> str:
         blocks.append(
             _wrap(f"As a cell magic, `%%{magic.name} {command.name}` takes a body: {command.body}")
         )
-    if command.examples:
-        blocks.append("\n".join(f"    {example}" for example in command.examples))
+    blocks.append(textwrap.indent(example(magic, command), "    "))
     if below := magic.below(command.name):
         blocks.append("\n".join(_table([(c.name, c.summary) for c in below])))
     return "\n\n".join(blocks)
+
+
+def example(magic: Magic, command: Command) -> str:
+    """Return the declared examples of a command, or a line with sample values."""
+    if command.examples:
+        return "\n".join(command.examples)
+    required = [option for option in command.options if option.required]
+    words = [f"%{magic.name} {command.name}"]
+    words += [_sample(magic, argument) for argument in command.arguments]
+    words += [f"--{option.name} {_sample(magic, option)}" for option in required]
+    return " ".join([*words, "--yes"] if command.option("--yes") else words)
+
+
+def _sample(magic: Magic, parameter: Parameter) -> str:
+    if magic.name == "nb" and parameter.name == "NAME":
+        return _SAMPLES["NOTEBOOK"]
+    return _SAMPLES.get(parameter.name.upper(), parameter.name)
 
 
 def flag(option: Parameter) -> str:

@@ -9,7 +9,7 @@ OUT = Parameter(
     "out", value_types.NEW_VARIABLE, "store the result in this variable instead of displaying it"
 )
 YES = Parameter("yes", None, "confirm the deletion")
-YES_KEYRING = Parameter("yes", None, "also remove it from the keyring")
+YES_KEYRING = Parameter("yes", None, "also remove the key or secret from the keyring")
 PREVIEW = Parameter("preview", None, "only show what would be deleted")
 
 WHERE = Parameter(

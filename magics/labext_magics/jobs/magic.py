@@ -225,6 +225,7 @@ MAGIC = Magic(
             details="A file that exists on the service with the same content is not uploaded "
             "again; a replaced file is reported. Files too large for the service are "
             "uploaded to its file store and verified there.",
+            examples=["%jobs upload data/*.pdb --folder structures"],
         ),
         Command(
             "files",

@@ -298,6 +298,7 @@ SESSION_COMMANDS = (
         edit_session,
         [options.ONE_CHAT],
         [options.TITLE, options.MODEL, OUT],
+        examples=['%nb sessions edit "What should I vary first?" --title "First questions"'],
     ),
     Command(
         "sessions delete",
@@ -410,7 +411,7 @@ SOURCE_CHAT_COMMANDS = (
         [replace(_SESSION, kind=_CHAT), _NEW, _TITLE, options.MODEL, processing.NO_WAIT, OUT],
         body="the message.",
         details="`%nb source-chats` lists the chats about a source.",
-        examples=['%nb sources chat "Bench notes" "Which strain?"'],
+        examples=['%nb sources chat "Bench notes" "Which strain?" --title "First questions"'],
     ),
 )
 SOURCE_CHATS_COMMANDS = (
@@ -430,6 +431,9 @@ SOURCE_CHATS_COMMANDS = (
         edit_source_chat,
         [_ONE],
         [_ABOUT, options.TITLE, options.MODEL, OUT],
+        examples=[
+            '%nb source-chats edit "First questions" --source "Bench notes" --title "Strains"'
+        ],
     ),
     Command(
         "source-chats delete",

@@ -128,7 +128,11 @@ COMMANDS = (
         "Request the cancellation of a command.",
         cancel,
         [_ONE],
-        [YES, PREVIEW, OUT],
+        [
+            replace(YES, help="confirm the cancellation"),
+            replace(PREVIEW, help="only show what would be canceled"),
+            OUT,
+        ],
     ),
     Command(
         "commands run",

@@ -302,6 +302,7 @@ COMMANDS = (
             Parameter("archived", value_types.YES_NO, "archive or unarchive it"),
             OUT,
         ],
+        examples=['%nb notebooks edit "Arabinose induction" --description "pBAD30 notes"'],
     ),
     Command("notebooks archive", "Archive a notebook.", archive, [options.ONE_NOTEBOOK]),
     Command("notebooks unarchive", "Unarchive a notebook.", unarchive, [options.ONE_NOTEBOOK]),

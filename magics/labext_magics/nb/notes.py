@@ -130,6 +130,7 @@ NEW = Command(
     [Parameter("TEXT", value_types.prose(), "the note, if not in the cell body")],
     [options.TITLE, _TYPE, options.INTO_NOTEBOOK],
     body="the note.",
+    examples=['%%nb note --title "Plan"', "Check leaky expression without arabinose."],
     details="An identical note is kept. A model's note (--type ai) without a title gets one.",
 )
 
@@ -143,7 +144,7 @@ COMMANDS = (
         options=[options.IN_NOTEBOOK, options.ALL, OUT],
     ),
     Command("notes show", "Show a note with its full text.", show, [options.ONE_NOTE], [OUT]),
-    replace(NEW, name="notes new"),
+    replace(NEW, name="notes new", examples=()),
     Command(
         "notes edit",
         "Change a note's title, type or text.",
@@ -151,6 +152,7 @@ COMMANDS = (
         [options.ONE_NOTE],
         [options.TITLE, _TYPE, OUT],
         body="the new text.",
+        examples=['%nb notes edit "Findings" --title "Key findings"'],
     ),
     Command("notes delete", "Delete notes.", delete, [options.SOME_NOTES], [YES, PREVIEW]),
 )

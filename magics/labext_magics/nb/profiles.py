@@ -68,7 +68,9 @@ def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
     return profile_frames.profile_frame(call.nb, kind, record)
 
 
-KIND = Parameter("kind", value_types.choice(*PROFILE_KINDS), "list only profiles of this kind")
+KIND = Parameter(
+    "kind", value_types.choice(*PROFILE_KINDS), "the kind of profile, if two have this name"
+)
 
 
 _EPISODE_FIELDS = {
@@ -341,7 +343,7 @@ COMMANDS = (
         "profiles",
         "List the episode profiles and speaker profiles.",
         list_,
-        options=[KIND, OUT],
+        options=[replace(KIND, help="list only profiles of this kind"), OUT],
         details="An episode profile defines the segments, models and speakers of episodes. A "
         "speaker profile defines the speakers and their voices.",
     ),

@@ -130,6 +130,7 @@ COMMANDS = (
         edit,
         [options.ONE_SOURCE],
         [options.TITLE, options.TOPIC, OUT],
+        examples=['%nb sources edit "Bench notes" --topic strains'],
     ),
     Command(
         "sources delete",

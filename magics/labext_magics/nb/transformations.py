@@ -394,6 +394,7 @@ COMMANDS = (
             OUT,
         ],
         body="the new prompt.",
+        examples=['%nb transformations edit "Methods" --description "Reagents of a text"'],
     ),
     Command(
         "transformations delete",

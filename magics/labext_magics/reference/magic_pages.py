@@ -11,7 +11,7 @@ import click
 from labext import cli
 from labext_magics.core.dispatch import magic_named
 from labext_magics.core.grammar import Command, Magic, Parameter
-from labext_magics.core.help import flag, usage
+from labext_magics.core.help import example, flag, usage
 
 
 def shell_commands() -> str:
@@ -34,50 +34,9 @@ def _shell_sections(context: click.Context) -> Iterator[str]:
             yield f"### {child.command_path}\n\n```text\n{command.get_help(child)}\n```"
 
 
-_SAMPLES = {
-    "COMMAND": "command:abc123",
-    "CREDENTIAL": "OpenAI",
-    "EPISODE": '"Episode 1"',
-    "FILE": "protein.pdb",
-    "INSIGHT": "insight:abc123",
-    "JOB": "command:abc123",
-    "MODEL": "gpt-4o",
-    "NAME": "helix1",
-    "NOTE": '"Plan"',
-    "NOTEBOOK": '"Arabinose induction"',
-    "PATH": "data/protein.pdb",
-    "PATH|URL": "data/paper.pdf",
-    "PROFILE": "interview",
-    "PROVIDER": "openai",
-    "SESSION": '"First questions"',
-    "SOURCE": "paper.pdf",
-    "TEXT": '"Check leaky expression without arabinose."',
-    "TRANSFORMATION": '"Key findings"',
-    "WORD": "structure",
-}
-"""Sample values of arguments, for commands without declared examples."""
-
-
 def commands(name: str) -> str:
     """Return one section per command of a magic."""
     return "\n\n".join(_sections(magic_named(name)))
-
-
-def example(magic: Magic, command: Command) -> str:
-    """Return the declared examples of a command, or a line with sample values."""
-    if command.examples:
-        return "\n".join(command.examples)
-    required = [option for option in command.options if option.required]
-    words = [f"%{magic.name} {command.name}"]
-    words += [_sample(magic, argument) for argument in command.arguments]
-    words += [f"--{option.name} {_sample(magic, option)}" for option in required]
-    return " ".join([*words, "--yes"] if command.option("--yes") else words)
-
-
-def _sample(magic: Magic, parameter: Parameter) -> str:
-    if magic.name == "nb" and parameter.name == "NAME":
-        return _SAMPLES["NOTEBOOK"]
-    return _SAMPLES.get(parameter.name.upper(), parameter.name)
 
 
 def _sections(magic: Magic) -> Iterator[str]:

@@ -20,9 +20,9 @@ from labext.nb import NotebookClient
 from labext.nb.resource import Resource
 from labext_magics.core.dispatch import magic_named
 from labext_magics.core.grammar import parse
+from labext_magics.core.help import example
 from labext_magics.core.line import tokenize
 from labext_magics.core.namespace import Namespace
-from labext_magics.reference.magic_pages import example
 
 pytestmark = pytest.mark.contract
 

@@ -30,7 +30,7 @@ ELSEWHERE = ("%lab connect https", "%jobs connect https", "%nb connect http")
 
 BEYOND = (
     *("%nb settings", "%nb commands", "%nb embeddings"),
-    *("%nb sources chat", "%nb insights new"),
+    *("%nb sources chat", "%nb source-chats", "%nb insights new"),
 )
 """Examples of features of Open Notebook beyond the contract."""
 

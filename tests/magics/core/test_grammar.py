@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,14 @@ def test_help_fits_a_terminal_of_80_columns(service: str) -> None:
         lines = help.help_text(magic, command.name).splitlines()
         examples = [f"    {example}" for example in command.examples]
         assert [text for text in lines if len(text) > 80 and text not in examples] == []
+
+
+@pytest.mark.parametrize("service", ["lab", "jobs", "nb"])
+def test_help_of_every_command_has_an_example(service: str) -> None:
+    magic = magic_named(service)
+    for command in magic.commands:
+        text = help.help_text(magic, command.name)
+        assert re.search(rf"^    (\w+ = )?%%?{service} {command.name}\b", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
