@@ -31,7 +31,7 @@ data_dir = click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Data folder.",
+    help="Data folder (default: in the platform's folder for user data).",
 )
 confirmed = click.option("--yes", is_flag=True, help="Confirm the removal.")
 
@@ -96,8 +96,6 @@ class VerbGroup(Group):
         options: further options that all its commands take.
     """
 
-    json_help = "Print JSON."
-
     def __init__(self, name: str, help: str, *options: Decorator) -> None:
         super().__init__(name, help)
         self.options = options
@@ -123,7 +121,7 @@ class VerbGroup(Group):
             # A copy, since the commands of two groups may share a function.
             parameters = list(getattr(function, "__click_params__", ()))
             command.__dict__["__click_params__"] = parameters
-            as_json = click.option("--json", "as_json", is_flag=True, help=self.json_help)
+            as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
             for declare in (as_json, data_dir, *self.options):
                 command = declare(command)
             self.command(name, help=help)(command)
@@ -176,7 +174,8 @@ class ServiceGroup(VerbGroup):
         def set_limit(admin: Administration, name: str, value: str) -> Result:
             """Set a limit of the service.
 
-            VALUE is a whole number; a size in bytes may also be given as 500MB or 2GiB.
+            `limits list` shows the names. VALUE is a whole number; a size in bytes may also be
+            given as 500MB or 2GiB.
             """
             number = known().parse(name, value)
             with admin.database.write() as session:

@@ -85,7 +85,10 @@ def _parse_limit(_context: Any, _parameter: Any, text: str | None) -> int | str 
 @_email
 @click.option("--owner", type=click.Choice(["yes", "no"]), help="Whether the account is an owner.")
 @click.option(
-    "--weight", type=float, help="Share of the starts of jobs, relative to others (default: 1)."
+    "--weight",
+    type=float,
+    metavar="NUMBER",
+    help="Share of the starts of jobs, relative to others (default: 1).",
 )
 @click.option(
     "--max-running",
@@ -180,8 +183,7 @@ def add_key(admin: Admin, email: str, name: str | None) -> Result:
     """Create one more key for an account.
 
     The key is printed once with --json, or stored in your keyring with --profile, after which
-    `%jobs connect NAME` uses it. This is also the way to act as the teacher, who owns the
-    organization: `labext sandbox jobs keys add teacher@sandbox.local --profile teacher`.
+    `%jobs connect NAME` uses it. In a sandbox, teacher@sandbox.local sees the jobs of all accounts.
     """
     from labext.sandbox.core.signing import new_key
 

@@ -140,7 +140,7 @@ def unsuspend_user(admin: Admin, email: str) -> Result:
 def user_secret(admin: Admin, email: str, renew: bool) -> Result:
     """Print a user's secret of the identity provider.
 
-    A user of an enterprise account signs in with it at the sandbox's identity provider. It is kept
+    A user of an enterprise account signs in with it at the built-in identity provider. It is kept
     in a file that only you can read.
     """
     secret = admin.sign_in_secret(email, renew=renew)
@@ -266,7 +266,7 @@ def _add_credential_verbs(group: ServiceGroup, kind: str, holder: str, argument:
     """Add `list` and `remove` of a kind of credentials, which users or apps hold."""
 
     @group.verb("list", help=f"List the names of the {kind}s of all {holder}s, or of one.")
-    @click.argument("owner", metavar=argument, required=False)
+    @click.argument("owner", metavar=f"[{argument}]", required=False)
     def list_credentials(admin: Admin, owner: str | None) -> Result:
         credentials = admin.credentials(kind, owner)
         return listing(credentials, holder, "name", "created", "deleted")
@@ -351,13 +351,14 @@ def _holder(record: Record) -> str:
 
 
 def _add_place_verbs(group: ServiceGroup, kind: str, columns: tuple[str, ...]) -> None:
+    article = "an" if kind == "organization" else "a"
     contents = "; its projects stay" if kind == "team" else " with all that is in it"
 
     @group.verb("list", help=f"List the {kind}s.")
     def list_places(admin: Admin) -> Result:
         return listing(admin.places(kind), "name", *columns, "grants", "id")
 
-    @group.verb("remove", help=f"Remove a {kind}{contents}.")
+    @group.verb("remove", help=f"Remove {article} {kind}{contents}.")
     @_name
     @confirmed
     def remove_place(admin: Admin, name: str, yes: bool) -> Result:
@@ -487,7 +488,7 @@ def remove_range(admin: Admin, network: str) -> Result:
 def set_provider(admin: Admin, url: str | None, audience: str | None) -> Result:
     """Accept the ID tokens of a provider.
 
-    URL is its OpenID configuration, by default that of the sandbox's own provider.
+    URL is its OpenID configuration, by default that of the built-in provider.
     """
     url = url or admin.own_provider()
     changed = admin.set_provider(url, audience)
@@ -496,7 +497,7 @@ def set_provider(admin: Admin, url: str | None, audience: str | None) -> Result:
 
 @provider.verb("list")
 def list_providers(admin: Admin) -> Result:
-    """Show the provider, and the keys that the sandbox's own publishes."""
+    """Show the provider, and the keys that the built-in one publishes."""
     provider = admin.provider()
     published = admin.published_keys()
     text = (
@@ -512,13 +513,13 @@ def list_providers(admin: Admin) -> Result:
 def remove_provider(admin: Admin) -> Result:
     """Accept no ID tokens any more."""
     changed = admin.set_provider(None, None)
-    return changed, f"{_provider(changed)} `provider set` restores the sandbox's provider."
+    return changed, f"{_provider(changed)} `provider set` restores the built-in provider."
 
 
 @provider.verb("secrets")
 @click.argument("state", type=click.Choice(["required", "off"]))
 def set_user_secrets(admin: Admin, state: str) -> Result:
-    """Require users' secrets at the sandbox's provider, or not; for the tenant campus.
+    """Require users' secrets at the built-in provider, or not; for the tenant campus.
 
     Without them every account of this machine can sign in as any user: switch them off only for a
     demonstration.
@@ -529,7 +530,7 @@ def set_user_secrets(admin: Admin, state: str) -> Result:
 
 @provider.verb("rotate")
 def rotate_keys(admin: Admin) -> Result:
-    """Sign with a new key at the sandbox's provider."""
+    """Sign with a new key at the built-in provider."""
     published = admin.rotate_keys()
     number = messages.pluralize(len(published), "key")
     return published, f"The provider signs with {published[0]['kid']}; it publishes {number}."
@@ -537,9 +538,9 @@ def rotate_keys(admin: Admin) -> Result:
 
 def _user_secrets(record: Record) -> str:
     if record["user_secrets"]:
-        return "The sandbox's provider asks users for their secrets."
+        return "The built-in provider asks users for their secrets."
     return (
-        "The sandbox's provider does not ask users for a secret: every account of this "
+        "The built-in provider does not ask users for a secret: every account of this "
         "machine can sign in as any of them."
     )
 
@@ -568,11 +569,14 @@ def list_audit(admin: Admin, **filters: Any) -> Result:
 @lab.verb("id-token")
 @_email
 @click.option(
-    "--seconds", type=int, metavar="N", help="How long it is valid; below 0: it has expired."
+    "--seconds",
+    type=int,
+    metavar="N",
+    help="How long it is valid (default: 3600); below 0: it has expired.",
 )
-@option("--audience", "NAME", "Audience of the token (default: campus).")
+@option("--audience", "NAME", "Audience of the token (default: the one that campus expects).")
 def id_token(admin: Admin, email: str, seconds: int | None, audience: str | None) -> Result:
-    """Print an ID token of the sandbox's identity provider, for the tenant campus.
+    """Print an ID token of the built-in identity provider, for the tenant campus.
 
     EMAIL is the address that it claims; it need not be that of a user.
     """

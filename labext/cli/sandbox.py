@@ -28,8 +28,6 @@ SETTINGS = ("rate", "sequences", "executor", "certificates", "allow_plaintext", 
 class SandboxGroup(VerbGroup):
     """The commands on a sandbox as a whole."""
 
-    json_help = "Print JSON, keys included."
-
     def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
         """Call a command's function with the sandbox in a folder."""
         from labext.sandbox import Sandbox
@@ -78,7 +76,10 @@ def executor_options(command: Any) -> Any:
     help="Start although the database is empty or damaged; its files are moved to quarantine.",
 )
 def start(sandbox: Sandbox) -> Result:
-    """Start the services, unless they run."""
+    """Start the services, unless they run.
+
+    With --json, the addresses and keys are printed.
+    """
     status = sandbox.start()
     for notice in status.notices:
         print(f"labext: {notice}", file=sys.stderr)
@@ -103,7 +104,7 @@ def stop(sandbox: Sandbox) -> Result:
 def status(sandbox: Sandbox) -> Result:
     """Show whether the services run and are healthy, and where.
 
-    Exits with 3 if they do not run, 4 if one is not healthy.
+    With --json also their keys. Exits with 3 if they do not run, 4 if one is not healthy.
     """
     status = sandbox.status()
     problems = sandbox.health()

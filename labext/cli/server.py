@@ -105,9 +105,19 @@ def _storage(command: Any) -> Any:
 @option("--organization", "NAME", "Your organization; for the first start (default: Laboratory).")
 @_database
 @_storage
-@click.option("--processes", type=click.IntRange(min=1), help="Service processes (PostgreSQL).")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Service processes, with PostgreSQL (default: 1).",
+)
 @sandbox_commands.executor_options
-@click.option("--workers", type=click.IntRange(min=1), help="Number of concurrent tasks here.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of concurrent tasks here (default: the number of cores).",
+)
 @click.option(
     "--max-running-per-account",
     type=click.IntRange(min=0),
@@ -130,6 +140,9 @@ def start(server: Server, detach: bool, **options: Any) -> Result:
     """Start the services in the foreground, for a service manager.
 
     Without `--host` it starts with the options of the last time, except those that are given.
+
+    \b
+    labext server start --host lab.example.org --tls-cert cert.pem --tls-key key.pem
     """
     server.configure(**_settings(options))
     if not detach:
@@ -223,9 +236,11 @@ _any_path = click.Path(path_type=Path)
 
 @click.command()
 @click.option("--connect", metavar="ADDRESS", help="Scheduler: tls://HOST:PORT.")
-@click.option("--slots", type=click.IntRange(min=1), metavar="N", help="Number of concurrent jobs.")
-@click.option("--memory", metavar="SIZE", help="Memory for jobs, such as 32GiB.")
-@click.option("--name", metavar="NAME", help="Name in lists of workers.")
+@click.option(
+    "--slots", type=click.IntRange(min=1), metavar="N", help="Jobs at a time (default: cores)."
+)
+@click.option("--memory", metavar="SIZE", help="Memory for jobs (default: all of it).")
+@click.option("--name", metavar="NAME", help="Name in lists (default: the host's name).")
 @click.option("--host", metavar="ADDRESS", help="Address of this machine for the scheduler.")
 @click.option(
     "--shared-dir", type=_any_path, metavar="DIR", help="Folder that the server also sees."
@@ -262,6 +277,10 @@ def worker(
 
     The server is started with `--executor` and the same scheduler. With `--slurm`, workers are
     submitted to the cluster instead, and the command ends.
+
+    \b
+    labext worker --connect tls://lab.example.org:8786 --slots 8 --memory 32GiB \\
+        --tls-ca-file ca.pem --tls-cert worker.pem --tls-key worker.key
     """
     for flag, value in (("--jobs", jobs), ("--partition", partition), ("--time", walltime)):
         if value is not None and not slurm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,6 +53,18 @@ def test_every_command_has_help(path, capsys):
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith(f"Usage: labext {' '.join(path)}")
     assert TREE[path].help
+
+
+@pytest.mark.parametrize("path", TREE, ids=" ".join)
+def test_help_names_values_optional_arguments_and_commands_of_its_group(path):
+    text = TREE[path].get_help(click.Context(TREE[path], info_name="x"))
+    assert not re.search(r"--[a-z-]+ (INTEGER|FLOAT|TEXT)\b", text)
+    assert path[0] != "server" or "labext sandbox" not in text
+    usage = text.partition("\n\n")[0]
+    for parameter in TREE[path].params:
+        if isinstance(parameter, click.Argument) and not parameter.required:
+            name = parameter.metavar or str(parameter.name).upper()
+            assert f" [{name.strip('[]')}]" in usage
 
 
 def test_secrets_are_never_options():
