@@ -103,6 +103,11 @@ def test_linked_files_and_pictures_exist_and_are_small() -> None:
         assert path.suffix != ".png" or path.stat().st_size < 80_000, name
 
 
+def test_guides_begin_with_their_title() -> None:
+    """The reference leaves out the first line, since its pages have titles of their own."""
+    assert [name for name, text in GUIDES.items() if not text.startswith("# ")] == []
+
+
 def test_guides_link_to_each_other() -> None:
     for name, text in GUIDES.items():
         for target in re.findall(r"\]\(([^)#]+)", text):
