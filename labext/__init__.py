@@ -45,7 +45,12 @@ def connect(service: Literal["nb"], profile: str | None = None) -> NotebookClien
 def connect(
     service: Literal["lab", "jobs", "nb"], profile: str | None = None
 ) -> LabClient | JobsClient | NotebookClient:
-    """Return a client for a service, from a profile, the environment or the sandbox.
+    """Return a client for a service.
+
+    Args:
+        service: `lab`, `jobs` or `nb`.
+        profile: a profile, or `sandbox` for the running sandbox. By default the connection of the
+            session, that of the environment, or the profile `default`.
 
     Raises:
         SetupError: no address of the service is configured.

@@ -67,8 +67,9 @@ HELP = {
 BLOCKS = [
     block.strip("\n")
     for text in (README, *GUIDES)
-    for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     if re.search(r"^\S* ?=? ?%%?(?:lab|jobs|nb|load_ext) ?", block, re.MULTILINE)
+    or (kind == "python" and text != README)
 ]
 
 
