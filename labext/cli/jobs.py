@@ -100,7 +100,10 @@ def _parse_limit(_context: Any, _parameter: Any, text: str | None) -> int | str 
     "--max-queued", callback=_parse_limit, metavar="N", help="Jobs that may wait, in the same way."
 )
 def set_account(admin: Admin, email: str, owner: str | None, **shares: Any) -> Result:
-    """Change the role of an account, or its share in the queue."""
+    """Change the role of an account, or its share in the queue.
+
+    For example `accounts set eve@example.org --weight 2 --max-running 4`.
+    """
     scheduling = {name: value for name, value in shares.items() if value is not None}
     if owner is None and not scheduling:
         raise InputError(
@@ -238,7 +241,10 @@ _budget_account = option("--account", "EMAIL", "One account.")
 @_budget_organization
 @_budget_account
 def set_budget(admin: Admin, hours: float, organization: str | None, account: str | None) -> Result:
-    """Set how many weighted hours may be used; with 0 nothing can be submitted."""
+    """Set how many weighted hours may be used; with 0 nothing can be submitted.
+
+    For example `budgets set 2 --organization NAME`.
+    """
     return _set_budget(admin, hours, organization, account)
 
 

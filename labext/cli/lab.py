@@ -330,7 +330,10 @@ def list_grants(admin: Admin, user: str | None, app: str | None) -> Result:
 @grants.verb("add")
 @_grant_options
 def add_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
-    """Let a user or an app see a place with all that is in it."""
+    """Let a user or an app see a place with all that is in it.
+
+    For example `grants add --user eve@example.org --project Course`.
+    """
     holder = exactly_one(user=user, app=app)
     created = admin.add_grant(holder, *exactly_one(**place))
     return created, f"{_holder(created)} may see the {created['kind']} {created['name']}."

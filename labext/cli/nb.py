@@ -103,6 +103,8 @@ def list_models(admin: Admin) -> Result:
 def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -> Result:
     """Add a model of an OpenAI-compatible server, by the name that the server has for it.
 
+    For example `models add llama3.2 --base-url http://localhost:11434/v1 --no-key`.
+
     The key comes from LABEXT_NB_MODEL_KEY or is read without echo; never type it on the command
     line. It is stored encrypted.
     """

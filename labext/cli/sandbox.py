@@ -63,7 +63,7 @@ def executor_options(command: Any) -> Any:
 
 @sandbox.verb("start")
 @executor_options
-@click.option("--rate", type=click.Choice(["named", "off"]), help="Rate limits of the services.")
+@click.option("--rate", type=click.Choice(["named", "off"]), help="Rate limits (default: named).")
 @click.option(
     "--sequences",
     type=click.IntRange(min=0),

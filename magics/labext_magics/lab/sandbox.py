@@ -90,9 +90,9 @@ COMMANDS = (
         options=[
             _DATA_DIR,
             Parameter(
-                "rate", value_types.choice("named", "off"), "rate limits: a named set, or off"
+                "rate", value_types.choice("named", "off"), "rate limits, or none; named by default"
             ),
-            Parameter("workers", value_types.INTEGER, "maximum number of concurrent jobs"),
+            Parameter("workers", value_types.INTEGER, "concurrent jobs; by default one per core"),
             Parameter(
                 "sequences",
                 value_types.INTEGER,

@@ -368,7 +368,7 @@ _OPTIONS = [
     Parameter("url", value_types.text_type("URL"), "a web page", many=True),
     processing.WAIT,
     Parameter("sync", None, "process each source before sending the next"),
-    Parameter("async", None, "do not wait for processing"),
+    Parameter("async", None, "do not wait until a text is processed"),
     OUT,
 ]
 _DETAILS = (

@@ -116,7 +116,7 @@ SHORTCUTS = (
                 value_types.choice("hybrid", "text", "vector"),
                 "also run this search, and return the rank of the first correct passage",
             ),
-            options.LIMIT,
+            options.PASSAGES,
             options.IN_NOTEBOOK,
             options.ALL,
             options.MODEL,

@@ -19,6 +19,7 @@ TITLE = Parameter("title", value_types.text_type("TITLE"), "the title")
 TOPIC = Parameter("topic", value_types.text_type("TOPIC"), "the topic")
 DESCRIPTION = Parameter("description", value_types.text_type(), "the description")
 LIMIT = Parameter("limit", value_types.INTEGER, "maximum number of results")
+PASSAGES = replace(LIMIT, help="maximum number of passages")
 OFFSET = Parameter("offset", value_types.NON_NEGATIVE, "number of results to skip")
 MODEL = Parameter("model", value_types.MODEL, "the model to use", dest="model_override")
 

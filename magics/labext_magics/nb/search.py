@@ -133,7 +133,7 @@ def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bo
 _SCOPE_OPTIONS = [
     options.IN_NOTEBOOK,
     options.ALL,
-    options.LIMIT,
+    options.PASSAGES,
     options.SOURCES,
     options.NOTES,
     options.MIN_SIMILARITY,

@@ -41,7 +41,9 @@ class Question(RequestBody):
     include_sources: bool | None = None
     include_notes: bool | None = None
     limit: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        None, description="Maximum number of passages of each search; by default 10."
+        None,
+        description="Maximum number of passages of each search; by default 10, or 30 without a "
+        "language model.",
     )
     rewrite: bool | None = Field(
         None,
