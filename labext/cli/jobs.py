@@ -36,7 +36,7 @@ keys = jobs.noun("keys", "API keys of accounts.")
 budgets = jobs.noun("budgets", "Budgets of weighted hours.")
 quotas = jobs.noun("quotas", "Storage quotas of accounts.")
 jobs.add_limits()
-gates = jobs.noun("gates", "Permissions to set gated parameters.")
+gates = jobs.noun("gates", "Permissions to set parameters that are not for everyone.")
 pipelines = jobs.noun("pipelines", "Saved pipelines of organizations.")
 
 _email = click.argument("email")
@@ -311,7 +311,7 @@ def add_gate(admin: Admin, email: str, gate: str) -> Result:
 
 @gates.verb("list")
 def list_gates(admin: Admin) -> Result:
-    """List who may set gated parameters."""
+    """List the gates: who may set which parameters."""
     return listing(admin.gates(), "gate", "accounts", "parameters")
 
 
