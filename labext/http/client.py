@@ -215,6 +215,7 @@ class HttpClient:
 
         Raises:
             LabextError: the service refused the request, or sent no response.
+            ConflictError: there is a file of this name with other content.
             StorageError: the disk is full, or the folder can't be written.
         """
         request = build_request(op, self.base_url, path=path or {}, params=params)
@@ -222,7 +223,12 @@ class HttpClient:
             request, self._auth, lambda response: self._error(request, response), page=page
         )
         return download_file(
-            request.url, target, on_bytes=on_bytes, options=self._options, source=source
+            request.url,
+            target,
+            on_bytes=on_bytes,
+            options=self._options,
+            source=source,
+            replace=False,
         )
 
     def store(self) -> PresignedStore:

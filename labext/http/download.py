@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import filecmp
 import json
 import os
 import re
@@ -18,7 +19,13 @@ import requests
 from requests.auth import AuthBase
 
 from labext import storage
-from labext.errors import ResponseLimitError, ServiceError, StorageError, UnreachableError
+from labext.errors import (
+    ConflictError,
+    ResponseLimitError,
+    ServiceError,
+    StorageError,
+    UnreachableError,
+)
 from labext.http.connection_failures import ConnectionFailure, FailureStage, classify_failure
 from labext.http.connection_pool import NETWORK_ERRORS, Deadline, new_session
 from labext.http.headers import content_length
@@ -33,7 +40,7 @@ _T = TypeVar("_T")
 
 
 class PartialFile:
-    """A context for writing a file, which replaces its target only after `finish`.
+    """A context for writing a file, which gets the name of its target only after `finish`.
 
     Attributes:
         size: number of bytes present.
@@ -90,16 +97,27 @@ class PartialFile:
             self.size += written
             rest = rest[written:]
 
-    def finish(self) -> None:
-        """Replace the target by the complete file, which is synced to disk before."""
+    def finish(self, *, replace: bool) -> None:
+        """Give the complete file, which is synced to disk before, the name of its target.
 
-        def replace() -> None:
+        Raises:
+            ConflictError: there is a file with other content, and `replace` is False.
+        """
+
+        def rename() -> None:
             os.fsync(self._file.fileno())
             self._file.close()
+            taken = not replace and self.target.exists()
+            if taken and not filecmp.cmp(self._path, self.target, shallow=False):
+                self.validator = None  # nothing to resume
+                raise ConflictError(
+                    f"{self.target} already exists, with other content.",
+                    "Choose another name, or move it away.",
+                )
             self._path.replace(self.target)
             storage.sync_folder(self.target.parent)
 
-        self._store(replace)
+        self._store(rename)
         self.validator = None
         self._remove(self._state_path)
 
@@ -207,6 +225,7 @@ def download_file(
     on_bytes: OnBytes | None = None,
     options: RequestOptions | None = None,
     source: AuthenticatedSource | None = None,
+    replace: bool = True,
 ) -> Path:
     """Download a presigned address to `target` and return `target`.
 
@@ -222,10 +241,12 @@ def download_file(
         options: timeouts and retries; attempts and patience count only attempts in a row without
             new bytes.
         source: the authenticated request, for a download from the service itself.
+        replace: replace a file with other content.
 
     Raises:
         AccessError: the address has expired, and `renew_url` is None.
         NotFoundError: the file does not exist.
+        ConflictError: there is a file with other content, and `replace` is False.
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
@@ -236,7 +257,7 @@ def download_file(
     with new_session() as session, PartialFile(target) as part:
         for _ in range(_MAX_INTERRUPTIONS):
             if options.run_with_retries(lambda: download.attempt(session, part)):
-                part.finish()
+                part.finish(replace=replace)
                 return target
         raise ServiceError(f"The download of {target.name} was cut {_MAX_INTERRUPTIONS} times.")
 

@@ -145,6 +145,7 @@ class Podcasts(Resource):
             NotReadyError: the episode is still being generated.
             JobFailedError: the generation failed.
             NotFoundError: the episode does not exist.
+            ConflictError: there is a file of this name with other content.
             ServiceError: the download failed or is incomplete.
             StorageError: the disk is full, or the folder is not writable.
         """

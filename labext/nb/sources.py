@@ -224,6 +224,7 @@ class Sources(Resource):
 
         Raises:
             NotFoundError: the source does not exist, or has no file (a text or a web page).
+            ConflictError: there is a file of this name with other content.
             StorageError: the disk is full, or the folder is not writable.
         """
         source_id = self.find(source)

@@ -17,7 +17,7 @@ import pytest
 from faulty_server import Faults
 
 from labext import storage
-from labext.errors import AccessError, ServiceError, StorageError, UnreachableError
+from labext.errors import AccessError, ConflictError, ServiceError, StorageError, UnreachableError
 from labext.http import download
 from labext.http.download import download_file, is_html_name
 from labext.http.retry_policy import RequestOptions
@@ -82,6 +82,18 @@ def test_download_is_complete_and_reports_progress(faulty: Any, into: Any, tmp_p
     assert path.read_bytes() == CONTENT
     assert files_in(tmp_path) == ["a.zip"]
     assert progress[-1] == (len(CONTENT), len(CONTENT))
+
+
+def test_download_does_not_replace_a_file_with_other_content(
+    faulty: Any, into: Any, tmp_path: Path
+) -> None:
+    path = into(faulty(Store()))
+    assert into(faulty(Store()), replace=False) == path
+    path.write_text("edited")
+    with pytest.raises(ConflictError, match="already exists, with other content"):
+        into(faulty(Store()), replace=False)
+    assert path.read_text() == "edited"
+    assert files_in(tmp_path) == ["a.zip"]
 
 
 def test_download_is_synced_to_the_disk(faulty: Any, into: Any, is_synced: Any) -> None:

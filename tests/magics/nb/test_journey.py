@@ -69,7 +69,7 @@ same podcast      %nb podcast --name "Episode 1" --profile brief
 episodes          %nb episodes
 turns             %nb episodes show "Episode 1" --transcript
 played            %nb play "Episode 1"
-listened          %nb episodes download "Episode 1"
+listened          %nb episodes download "Episode 1" --to {llm}/
 archived          %nb notebooks archive Other
 notebooks         %nb notebooks --archived no
 without yes       %nb delete Journey

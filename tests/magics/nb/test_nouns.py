@@ -111,6 +111,9 @@ def test_source_life_cycle(run, printed, refused, tmp_path, shell):
     run("%nb sources download Selection --to new.d/")
     for copy in ("copy.txt", "new.d/a.txt"):
         assert (tmp_path / copy).read_bytes() == (tmp_path / "a.txt").read_bytes()
+    (tmp_path / "copy.txt").write_text("edited")
+    refused("%nb sources download Selection --to copy.txt", ConflictError)
+    assert (tmp_path / "copy.txt").read_text() == "edited"
     assert "No source of Sources is being processed" in printed("%nb sources wait")
     ordered = names(run("%nb sources --order-by title:asc"))
     assert ordered == sorted(ordered)
