@@ -65,7 +65,7 @@ class Server(Sandbox):
                 raise InputError(
                     f"The first start has created the organization {former.organization}.",
                     f"Leave out {parameter('organization', name)}; "
-                    f"`{self.command('jobs organizations add')}` creates another one.",
+                    f"`{self.command('jobs organizations add NAME')}` creates another one.",
                 )
         self._settings = ServerSettings(**values)
         return self._settings

@@ -144,6 +144,6 @@ def _on_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> N
 
 def _failure_reason(outcome: TaskOutcome) -> str:
     if outcome.over == "memory":
-        command = admin_command("jobs limits set job_memory")
+        command = admin_command("jobs limits set job_memory VALUE")
         return f"{outcome.reason} To allow more: {command}."
     return outcome.reason

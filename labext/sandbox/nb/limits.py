@@ -62,5 +62,5 @@ def check_text_size(session: Session, *texts: str | None) -> None:
         if size > limit:
             raise errors.too_large(
                 f"The text has {size:,} bytes; the limit is {limit:,}. Shorten it, or allow more: "
-                f"{admin_command('nb limits set text_bytes')}."
+                f"{admin_command('nb limits set text_bytes VALUE')}."
             )

@@ -180,7 +180,7 @@ class ProcessTask(RowTask[Source, IngestionResult]):
         if outcome.over == "memory":
             return (
                 f"{outcome.reason} Add it in parts, or allow more: "
-                f"{admin_command('nb limits set source_memory')}."
+                f"{admin_command('nb limits set source_memory VALUE')}."
             )
         if outcome.outcome == "stopped":
             return f"{outcome.reason} Retry it, or add it in parts."

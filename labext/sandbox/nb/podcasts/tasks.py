@@ -125,7 +125,7 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
             name = "podcast_memory" if outcome.over == "memory" else "podcast_seconds"
             return (
                 f"{outcome.reason} Retry it with fewer segments, or allow more: "
-                f"{admin_command(f'nb limits set {name}')}."
+                f"{admin_command(f'nb limits set {name} VALUE')}."
             )
         if outcome.reason.startswith("The tool's process"):
             return "The process that made it ended unexpectedly; retry it."

@@ -126,7 +126,7 @@ def ask_in_parts(
         raise errors.too_large(
             f"The text has {len(text):,} characters; a model's server is given at most "
             f"{longest:,}. Take a shorter text or the built-in model, or allow more: "
-            f"{admin_command('nb limits set model_parts')}."
+            f"{admin_command('nb limits set model_parts VALUE')}."
         )
     pieces = segmentation.split_text(text, max_length)
     replies = [

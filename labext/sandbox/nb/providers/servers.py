@@ -138,7 +138,7 @@ class RequestTooLongError(errors.ServiceError):
             502,
             f"{message} The text is longer than the model's context.",
             "Name fewer sources, choose a model with a longer context, or send shorter parts: "
-            f"{admin_command('nb limits set model_characters')}.",
+            f"{admin_command('nb limits set model_characters VALUE')}.",
         )
 
 
@@ -184,7 +184,7 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
     if isinstance(error, requests.Timeout):
         return errors.bad_gateway(
             f"{name} did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
-            f"{admin_command('nb limits set model_seconds')}."
+            f"{admin_command('nb limits set model_seconds VALUE')}."
         )
     if "WRONG_VERSION_NUMBER" in str(error):
         problem, step = "has no TLS", "Give it an address with http://."

@@ -199,7 +199,7 @@ class _MultipartReader:
         if self._size > self._limits.file:
             raise errors.too_large(
                 f"A file has at most {self._limits.file:,} bytes. Add a smaller file, or allow "
-                f"more: {admin_command('nb limits set upload_bytes')}."
+                f"more: {admin_command('nb limits set upload_bytes VALUE')}."
             )
         self._buffered.append(data[start:end])
         self._buffered_size += end - start

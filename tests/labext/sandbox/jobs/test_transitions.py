@@ -292,7 +292,7 @@ def test_reason_of_a_memory_limit_names_the_command_to_raise_it(site, ledger):
         reason = session.scalars(select(Job.reason).where(Job.name == "b-a")).one()
     assert reason == (
         "The memory limit of 2 GiB was reached. To allow more: "
-        "`labext sandbox jobs limits set job_memory`."
+        "`labext sandbox jobs limits set job_memory VALUE`."
     )
 
 

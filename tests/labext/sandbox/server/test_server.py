@@ -110,7 +110,7 @@ def test_first_start_names_the_organization_of_new_accounts(new_server, run):
     options = vars(server.settings)
     with pytest.raises(InputError, match="has created the organization Smith lab") as refused:
         Server(server.data_dir).configure(**(options | {"organization": "Jones lab"}))
-    assert "`labext server jobs organizations add --data-dir" in str(refused.value)
+    assert "`labext server jobs organizations add NAME --data-dir" in str(refused.value)
     again = Server(server.data_dir, workers=2, services=services)
     again.configure(**{name: options[name] for name in options if name != "organization"})
     again.start()

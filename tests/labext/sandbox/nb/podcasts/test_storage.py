@@ -132,7 +132,7 @@ def test_episode_with_incomplete_audio_fails(site, work, left):
         (
             TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
             "limit of 2 GiB was reached. Retry it with fewer segments, or allow more: "
-            "`labext sandbox nb limits set podcast_memory`.",
+            "`labext sandbox nb limits set podcast_memory VALUE`.",
         ),
         (TaskOutcome("failed", "The tool's process ended with signal 9 (SIGKILL)."), "retry"),
         (TaskOutcome("failed", "The voices are hoarse."), "The voices are hoarse."),

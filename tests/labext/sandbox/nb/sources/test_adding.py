@@ -217,7 +217,7 @@ def test_file_over_the_limit_is_413_and_leaves_nothing(sources, declared):
         response = sources.request("POST", "sources", data=body, headers=headers)
     message = detail(response, 413)
     assert "100,000" in message
-    assert "`labext sandbox nb limits set upload_bytes" in message
+    assert "`labext sandbox nb limits set upload_bytes VALUE" in message
     assert sources.files() == existing
 
 
@@ -226,7 +226,7 @@ def test_text_over_the_limit_is_413(sources):
         assert sources.text("é" * 500)["status"] == "completed"
         message = detail(sources.post("sources", {"text": "é" * 501}), 413)
         assert "1,000" in message
-        assert "`labext sandbox nb limits set text_bytes" in message
+        assert "`labext sandbox nb limits set text_bytes VALUE" in message
         fields = {"text": "é" * 501}
         assert "1,000" in detail(sources.request("POST", "sources", data=fields), 413)
 

@@ -93,7 +93,7 @@ def test_source_over_its_memory_limit_fails_and_the_next_is_processed(sources):
         assert created["status"] == "failed"
         assert created["error"] == (
             "The memory limit of 300 MiB was reached. Add it in parts, or allow more: "
-            "`labext sandbox nb limits set source_memory "
+            "`labext sandbox nb limits set source_memory VALUE "
             f"--data-dir {sources.folder.parent}`."
         )
         assert sources.text("Cells were induced with arabinose.")["status"] == "completed"
