@@ -45,7 +45,7 @@ COMMANDS = (
         sequences,
         instead="%lab sequences --name-includes",
         options=[
-            Parameter("name", value_types.SEQUENCE, "list only sequences with exactly this name"),
+            Parameter("name", value_types.SEQUENCE, "list only sequences with this name"),
             Parameter(
                 "name-includes",
                 value_types.text_type(),
@@ -106,9 +106,15 @@ COMMANDS = (
             Parameter("sort", _ORDER, "sort order"),
             Parameter("limit", value_types.INTEGER, "maximum number of sequences"),
             Parameter("columns", value_types.FIELDS, "return only these columns"),
-            Parameter("spread", None, "expand each custom field into a column"),
+            Parameter(
+                "spread",
+                None,
+                "a column for each member of schema, creator, fields and customFields",
+            ),
             OUT,
         ],
+        details="A name also matches an alias or a registry ID; its case is ignored. Of a circular "
+        "sequence, --bases matches every rotation.",
         examples=[
             "seqs = %lab sequences",
             "%lab sequences --name-includes pla --min-length 3000 --columns id,name,length",
