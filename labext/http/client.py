@@ -201,6 +201,7 @@ class HttpClient:
         path: Mapping[str, str] | None = None,
         params: QueryParams | None = None,
         page: bool = False,
+        overwrite: bool = False,
         on_bytes: OnBytes | None = None,
     ) -> Path:
         """Stream an operation's response to `target`, as `download` does, but authenticated.
@@ -211,11 +212,12 @@ class HttpClient:
             path: the values of the path's placeholders.
             params: the query.
             page: the response may be a web page.
+            overwrite: replace a file with other content.
             on_bytes: called with the number of bytes present, and the total if known.
 
         Raises:
             LabextError: the service refused the request, or sent no response.
-            ConflictError: there is a file of this name with other content.
+            ConflictError: there is a file with other content, and `overwrite` is False.
             StorageError: the disk is full, or the folder can't be written.
         """
         request = build_request(op, self.base_url, path=path or {}, params=params)
@@ -228,7 +230,7 @@ class HttpClient:
             on_bytes=on_bytes,
             options=self._options,
             source=source,
-            replace=False,
+            overwrite=overwrite,
         )
 
     def store(self) -> PresignedStore:

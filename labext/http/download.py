@@ -19,6 +19,7 @@ import requests
 from requests.auth import AuthBase
 
 from labext import storage
+from labext.actions import parameter
 from labext.errors import (
     ConflictError,
     ResponseLimitError,
@@ -97,22 +98,22 @@ class PartialFile:
             self.size += written
             rest = rest[written:]
 
-    def finish(self, *, replace: bool) -> None:
+    def finish(self, *, overwrite: bool) -> None:
         """Give the complete file, which is synced to disk before, the name of its target.
 
         Raises:
-            ConflictError: there is a file with other content, and `replace` is False.
+            ConflictError: there is a file with other content, and `overwrite` is False.
         """
 
         def rename() -> None:
             os.fsync(self._file.fileno())
             self._file.close()
-            taken = not replace and self.target.exists()
+            taken = not overwrite and self.target.exists()
             if taken and not filecmp.cmp(self._path, self.target, shallow=False):
                 self.validator = None  # nothing to resume
                 raise ConflictError(
-                    f"{self.target} already exists, with other content.",
-                    "Choose another name, or move it away.",
+                    f"{self.target} already exists with other content.",
+                    f"Replace it with {parameter('overwrite')}, or write to another path.",
                 )
             self._path.replace(self.target)
             storage.sync_folder(self.target.parent)
@@ -225,7 +226,7 @@ def download_file(
     on_bytes: OnBytes | None = None,
     options: RequestOptions | None = None,
     source: AuthenticatedSource | None = None,
-    replace: bool = True,
+    overwrite: bool = True,
 ) -> Path:
     """Download a presigned address to `target` and return `target`.
 
@@ -241,12 +242,12 @@ def download_file(
         options: timeouts and retries; attempts and patience count only attempts in a row without
             new bytes.
         source: the authenticated request, for a download from the service itself.
-        replace: replace a file with other content.
+        overwrite: replace a file with other content.
 
     Raises:
         AccessError: the address has expired, and `renew_url` is None.
         NotFoundError: the file does not exist.
-        ConflictError: there is a file with other content, and `replace` is False.
+        ConflictError: there is a file with other content, and `overwrite` is False.
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
@@ -257,7 +258,7 @@ def download_file(
     with new_session() as session, PartialFile(target) as part:
         for _ in range(_MAX_INTERRUPTIONS):
             if options.run_with_retries(lambda: download.attempt(session, part)):
-                part.finish(replace=replace)
+                part.finish(overwrite=overwrite)
                 return target
         raise ServiceError(f"The download of {target.name} was cut {_MAX_INTERRUPTIONS} times.")
 

@@ -129,7 +129,12 @@ class Podcasts(Resource):
         return self._run(self._backend.episode(self.find(episode)))
 
     def audio(
-        self, episode: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
+        self,
+        episode: str,
+        to: Path | str | None = None,
+        on_bytes: OnBytes | None = None,
+        *,
+        overwrite: bool = False,
     ) -> Path:
         """Download an episode's audio; return the path of the file.
 
@@ -140,12 +145,13 @@ class Podcasts(Resource):
             to: a file name or a folder, which exists or ends with a slash; by default the working
                 folder. In a folder, the file is named after the episode.
             on_bytes: called with the bytes received so far and the total, if it is known.
+            overwrite: replace a file with other content.
 
         Raises:
             NotReadyError: the episode is still being generated.
             JobFailedError: the generation failed.
             NotFoundError: the episode does not exist.
-            ConflictError: there is a file of this name with other content.
+            ConflictError: there is a file with other content, and `overwrite` is False.
             ServiceError: the download failed or is incomplete.
             StorageError: the disk is full, or the folder is not writable.
         """
@@ -154,7 +160,8 @@ class Podcasts(Resource):
         target = user_path(to or ".")
         if is_folder_name(to or "."):
             target /= episode_generation.audio_file_name(record)
-        written = self._executor.download(self._backend.audio(record["id"]), target, on_bytes)
+        request = self._backend.audio(record["id"])
+        written = self._executor.download(request, target, on_bytes, overwrite=overwrite)
         episode_generation.verify_download(record, written)
         return written
 

@@ -210,7 +210,12 @@ class Sources(Resource):
         self._run(self._backend.delete_source(self.find(source)))
 
     def download(
-        self, source: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
+        self,
+        source: str,
+        to: Path | str | None = None,
+        on_bytes: OnBytes | None = None,
+        *,
+        overwrite: bool = False,
     ) -> Path:
         """Download the uploaded file of a source; return the path of the download.
 
@@ -221,10 +226,11 @@ class Sources(Resource):
             to: a file name or a folder, which exists or ends with a slash; by default the working
                 folder. In a folder, the file has the name under which it was uploaded.
             on_bytes: called with the bytes received so far and the total, if it is known.
+            overwrite: replace a file with other content.
 
         Raises:
             NotFoundError: the source does not exist, or has no file (a text or a web page).
-            ConflictError: there is a file of this name with other content.
+            ConflictError: there is a file with other content, and `overwrite` is False.
             StorageError: the disk is full, or the folder is not writable.
         """
         source_id = self.find(source)
@@ -233,7 +239,9 @@ class Sources(Resource):
         if is_folder_name(to or "."):
             target /= name
         request = self._backend.original(source_id)
-        return self._executor.download(request, target, on_bytes, page=is_html_name(name))
+        return self._executor.download(
+            request, target, on_bytes, page=is_html_name(name), overwrite=overwrite
+        )
 
     def exists(self, source: str) -> bool:
         """Return True if the service has the file of a source; False if the source is missing."""

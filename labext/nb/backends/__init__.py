@@ -206,11 +206,18 @@ class RequestExecutor:
             yield response
 
     def download(
-        self, request: Request, target: Path, on_bytes: OnBytes | None = None, *, page: bool = False
+        self,
+        request: Request,
+        target: Path,
+        on_bytes: OnBytes | None = None,
+        *,
+        page: bool = False,
+        overwrite: bool = False,
     ) -> Path:
         """Stream a response into a file, which appears only when it is complete.
 
-        `page` accepts a web page; otherwise one is treated as the response of a proxy.
+        `page` accepts a web page; otherwise one is treated as the response of a proxy. `overwrite`
+        replaces a file with other content.
         """
         return self.http.fetch(
             request.op,
@@ -218,6 +225,7 @@ class RequestExecutor:
             path=request.path,
             params=request.params,
             page=page,
+            overwrite=overwrite,
             on_bytes=on_bytes,
         )
 

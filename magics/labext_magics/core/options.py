@@ -10,6 +10,7 @@ OUT = Parameter(
 )
 YES = Parameter("yes", None, "confirm the deletion")
 YES_KEYRING = Parameter("yes", None, "also remove the key or secret from the keyring")
+OVERWRITE = Parameter("overwrite", None, "replace a file with other content")
 PREVIEW = Parameter("preview", None, "only show what would be deleted")
 
 WHERE = Parameter(

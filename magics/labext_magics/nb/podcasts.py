@@ -13,7 +13,7 @@ from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
-from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.core.options import OUT, OVERWRITE, PREVIEW, YES
 from labext_magics.core.session import NotebookInUse
 from labext_magics.nb import options, processing, scope
 
@@ -264,14 +264,14 @@ def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None
         output.print_message(f"Deleted the episode {_name(record)}.")
 
 
-def download(call: Call, *, episode: str, to: str | None) -> None:
+def download(call: Call, *, episode: str, to: str | None, overwrite: bool) -> None:
     """Download an episode's audio as an MP3 file, by default to the current folder."""
     import labext_widgets
 
     record = call.nb.podcasts.episode(episode)
     name = _name(record)
     with labext_widgets.Transfer(name, "episode", call.line) as transfer:
-        written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
+        written = call.nb.podcasts.audio(record["id"], to, transfer.bytes, overwrite=overwrite)
         transfer.end(f"Saved {name} to {written}.")
 
 
@@ -401,7 +401,7 @@ COMMANDS = (
         "Download an episode's audio.",
         download,
         [options.ONE_EPISODE],
-        [Parameter("to", value_types.FILE_OR_FOLDER, "a file, or a folder: `FOLDER/`")],
+        [Parameter("to", value_types.FILE_OR_FOLDER, "a file, or a folder: `FOLDER/`"), OVERWRITE],
     ),
     Command(
         "episodes delete",

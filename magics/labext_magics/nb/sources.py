@@ -8,7 +8,7 @@ from labext.errors import InputError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.core.options import OUT, OVERWRITE, PREVIEW, YES
 from labext_magics.nb import add, options, scope
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
     output.delete_each(labels, call.nb.sources.delete, yes=yes, preview=preview)
 
 
-def download(call: Call, *, source: str, to: str | None, check: bool) -> None:
+def download(call: Call, *, source: str, to: str | None, check: bool, overwrite: bool) -> None:
     """Download the original file of a source, or check that the service has the file.
 
     By default the file is saved in the current folder under its original name.
@@ -75,7 +75,7 @@ def download(call: Call, *, source: str, to: str | None, check: bool) -> None:
         output.print_message(f"The original file of {source} {state}.")
         return
     with labext_widgets.Transfer(source, "original", call.line) as transfer:
-        written = call.nb.sources.download(source_id, to, transfer.bytes)
+        written = call.nb.sources.download(source_id, to, transfer.bytes, overwrite=overwrite)
         transfer.end(f"Saved {source} to {written}.")
 
 
@@ -147,6 +147,7 @@ COMMANDS = (
         [
             Parameter("to", value_types.FILE_OR_FOLDER, "a file, or a folder: `FOLDER/`"),
             Parameter("check", None, "only check whether the service has the file"),
+            OVERWRITE,
         ],
     ),
     Command(

@@ -88,10 +88,10 @@ def test_download_does_not_replace_a_file_with_other_content(
     faulty: Any, into: Any, tmp_path: Path
 ) -> None:
     path = into(faulty(Store()))
-    assert into(faulty(Store()), replace=False) == path
+    assert into(faulty(Store()), overwrite=False) == path
     path.write_text("edited")
-    with pytest.raises(ConflictError, match="already exists, with other content"):
-        into(faulty(Store()), replace=False)
+    with pytest.raises(ConflictError, match="already exists with other content"):
+        into(faulty(Store()), overwrite=False)
     assert path.read_text() == "edited"
     assert files_in(tmp_path) == ["a.zip"]
 

@@ -114,6 +114,8 @@ def test_source_life_cycle(run, printed, refused, tmp_path, shell):
     (tmp_path / "copy.txt").write_text("edited")
     refused("%nb sources download Selection --to copy.txt", ConflictError)
     assert (tmp_path / "copy.txt").read_text() == "edited"
+    run("%nb sources download Selection --to copy.txt --overwrite")
+    assert (tmp_path / "copy.txt").read_bytes() == (tmp_path / "a.txt").read_bytes()
     assert "No source of Sources is being processed" in printed("%nb sources wait")
     ordered = names(run("%nb sources --order-by title:asc"))
     assert ordered == sorted(ordered)
