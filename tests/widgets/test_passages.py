@@ -287,6 +287,8 @@ def test_passage_is_found_across_line_breaks_hyphens_and_ligatures() -> None:
     page = "Cells are in-\nduced: eﬃcient\n“control” ends. More."
     ((start, end),) = find_passage('induced: efficient "control" ends.', page)
     assert page[start:end] == "in-\nduced: eﬃcient\n“control” ends."
+    bitmap_font = "A coe\x1ecient di\x1bers."
+    assert find_passage("coefficient differs.", bitmap_font) == [(2, len(bitmap_font))]
 
 
 def test_passage_is_found_whatever_characters_a_font_has_for_its_letters():

@@ -29,6 +29,11 @@ _CLOSING = frozenset(".,;:!?…%)]}\"'”’»")
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…:;])\s+|\n{2,}")
 
+_VARIANTS = str.maketrans(
+    dict(zip("ı\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "iﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
+)
+"""Letters by their variants: the dotless i, and the codes of ligatures in LaTeX's bitmap fonts."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -111,8 +116,7 @@ def _letters(text: str) -> str:
 
     Without accents too, which some fonts have as separate characters.
     """
-    dotted = text.replace("\N{LATIN SMALL LETTER DOTLESS I}", "i")
-    normal = unicodedata.normalize("NFKD", dotted).casefold()
+    normal = unicodedata.normalize("NFKD", text.translate(_VARIANTS)).casefold()
     return "".join(filter(str.isalnum, normal))
 
 

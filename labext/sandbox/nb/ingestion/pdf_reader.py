@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -29,7 +29,7 @@ _HYPHENATION = re.compile(
 _HYPHENS = ("\x02", "\ufffe")
 
 _PLACEHOLDER_TITLE = re.compile(
-    r"(?i)(untitled|microsoft word - .*|slide \d+|document\d*|powerpoint.*|doi:.*|"
+    r"(?i)(untitled|\(anonymous\)|microsoft word - .*|slide \d+|document\d*|powerpoint.*|doi:.*|"
     r".*\.(docx?|pptx?|xlsx?|html?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))"
 )
 """Meaningless titles written by programs."""
@@ -78,7 +78,23 @@ _ACCENTS = dict(
 )
 """Combining accents by the characters of older LaTeX fonts, which precede their letter."""
 
-_ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([a-z\u0131])")
+_ACCENTED = re.compile(f"((?<=\\w)`|[{''.join(_ACCENTS)[1:]}])([a-z\u0131])")
+"""An accent and its letter; a grave accent at the beginning of a word may be a quotation mark."""
+
+_VISIBLE = re.compile(r"(\S)")
+
+_MAX_ACCENT_DISTANCE = 300
+"""Maximum characters between a letter and its accent, which often follows the rest of the line."""
+
+_LIGATURE_CODES = "\x0b\x0c\x0e\x0f\x1b-\x1f"
+_LIGATURE = re.compile(
+    rf"(?<=[a-z]{{2}})[{_LIGATURE_CODES}]|(?<=[A-Za-z])[{_LIGATURE_CODES}](?=[a-z\x02\ufffe])|"
+    rf"(?<=\b[Oo])[{_LIGATURE_CODES}]|[{_LIGATURE_CODES}](?=[a-z]{{2}})"
+)
+_LIGATURES = str.maketrans("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ")
+_DASH = re.compile(r"(?<=\w)[\x15\x16](?=\w|\s*$)", re.MULTILINE)
+_DASHES = str.maketrans("\x15\x16", "\u2013\u2014")
+"""Codes of LaTeX's bitmap fonts, which name no characters; in formulas they have other meanings."""
 
 _BULLET = re.compile("(?m)^[\x80-\x9f\ue000-\uf8ff\u25aa\u25a0\u25cf\u25e6\u2023][ \t]+(?=\\S)")
 """The mark of a list item, which some fonts do not map to a character."""
@@ -213,10 +229,10 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
     on_stage(place)
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
-            characters = str(text.get_text_range())
+            characters = _decode_bitmap_fonts(text.get_text_range())
             # The bounded text of a page on its side joins lines, and lacks those beyond its width.
             is_on_side = page.get_rotation() in (90, 270)
-            content = characters if is_on_side else str(text.get_text_bounded())
+            content = characters if is_on_side else _decode_bitmap_fonts(text.get_text_bounded())
             lines, fonts = _read_lines(text, characters, content)
             is_scanned = not content.strip() and raw.FPDFPage_CountObjects(page.raw) > 0
             if is_scanned and text_recognition.is_installed():
@@ -227,16 +243,26 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
         return _Page([], {})
 
 
+def _decode_bitmap_fonts(text: str) -> str:
+    """Return the text with the ligatures and dashes of LaTeX's bitmap fonts, of the same length."""
+    text = _LIGATURE.sub(lambda code: code[0].translate(_LIGATURES), text)
+    return _DASH.sub(lambda code: code[0].translate(_DASHES), text)
+
+
 def _repair_characters(text: str, is_tex: bool) -> str:
-    """Replace marks of list items, degree signs and the separate accents of LaTeX."""
-    text = _DEGREE.sub("°", _BULLET.sub("• ", text))
+    """Replace marks of list items, degree signs, hyphens and the separate accents of LaTeX."""
+    text = _DEGREE.sub("°", _BULLET.sub("• ", text)).replace("\u00ad", "-")  # it is visible
     return _ACCENTED.sub(_accented, text) if is_tex else text
 
 
 def _accented(match: re.Match[str]) -> str:
-    """Return an accent and its letter as one character; unchanged if there is none."""
-    letter = unicodedata.normalize("NFC", match[2].replace("ı", "i") + _ACCENTS[match[1]])
-    return letter if len(letter) == 1 else match[0]
+    return _compose(match[1], match[2]) or match[0]
+
+
+def _compose(accent: str, letter: str) -> str | None:
+    """Return an accent and its letter as one character; None if there is none."""
+    composed = unicodedata.normalize("NFC", letter.replace("ı", "i") + _ACCENTS[accent])
+    return composed if len(composed) == 1 else None
 
 
 def _join_unspaced(text: str) -> str:
@@ -262,6 +288,7 @@ def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], di
     places = [place for place, character in enumerate(characters) if not character.isspace()]
     if len(places) != _count_visible(content):  # some are outside of the page
         return content.splitlines(), _read_lines(text, characters, characters)[1]
+    content = _place_accents(text, places, content)
     lines: list[str] = []
     fonts: dict[str, _Font] = {}
     start = 0
@@ -276,6 +303,44 @@ def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], di
 
 def _count_visible(text: str) -> int:
     return len("".join(text.split()))
+
+
+def _place_accents(text: Any, places: list[int], content: str) -> str:
+    """Return the content with each accent of LaTeX joined with the letter below it.
+
+    Many accents follow the rest of their line. Their places are removed from `places`.
+    """
+    parts = _VISIBLE.split(content)
+    gaps, letters = parts[::2], parts[1::2]
+    for number in reversed([n for n, letter in enumerate(letters) if letter in _ACCENTS]):
+        below = _letter_below(text, places, letters, number)
+        letter = None if below is None else _compose(letters[number], letters[below])
+        if below is None or letter is None:
+            continue
+        letters[below] = letter
+        del letters[number], places[number]
+        gap = gaps.pop(number + 1)
+        if below < number:
+            gaps[number] += gap
+            if "\n" not in gaps[number] and 0 < number < len(places):
+                boxes = (_box(text, places[number - 1]), _box(text, places[number]))
+                space = _space_between(*boxes)
+                gaps[number] = gaps[number][:1] if space is None else space
+    return "".join(chain.from_iterable(zip(gaps, [*letters, ""], strict=True)))
+
+
+def _letter_below(text: Any, places: list[int], letters: list[str], number: int) -> int | None:
+    """Return the position of the letter below an accent, the next one or one before; or None."""
+    accent = _box(text, places[number])
+    middle = (accent.left + accent.right) / 2
+    before = range(number - 1, max(0, number - _MAX_ACCENT_DISTANCE) - 1, -1)
+    for position in chain([number + 1], before):
+        if position < len(letters) and letters[position].isalpha():
+            box = _box(text, places[position])
+            overlap = min(box.top, accent.top) - max(box.bottom, accent.bottom)
+            if box.left < middle < box.right and overlap > _MIN_OVERLAP * accent.height:
+                return position
+    return None
 
 
 def _join_raised(text: Any, places: Sequence[int], lines: Iterable[str]) -> list[str]:
@@ -316,7 +381,8 @@ def _mark_exponents(text: Any, places: Sequence[int], line: str) -> str:
         end = _count_visible(line[: match.start()])
         number, exponent = _box(text, places[end - 1]), _box(text, places[end])
         is_smaller = exponent.height < 0.9 * number.height
-        if is_smaller and exponent.bottom - number.bottom > 0.1 * number.height:
+        is_raised = is_smaller and exponent.bottom - number.bottom > 0.1 * number.height
+        if is_raised and _font_key(text, places[end - 1]) != _font_key(text, places[end]):
             line = f"{line[: match.start()]}^{line[match.start() :]}"
     return line
 
@@ -346,16 +412,35 @@ def _font_at(text: Any, place: int) -> _Font:
 
     The nominal font size is not used: many programs scale a font of size 1.
     """
-    from pypdfium2 import raw
-
-    index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     box = _box(text, place)
-    name = ctypes.create_string_buffer(128)
-    raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
-    is_bold = bool(_BOLD.search(name.value.decode(errors="replace")))
+    is_bold = bool(_BOLD.search(_font_name(text, place)))
     page_height = text.page.get_height()
     in_margin = not _MARGIN * page_height < box.bottom < (1 - _MARGIN) * page_height
     return _Font(box.height, is_bold, in_margin)
+
+
+def _font_name(text: Any, place: int) -> str:
+    from pypdfium2 import raw
+
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
+    name = ctypes.create_string_buffer(128)
+    raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
+    return name.value.decode(errors="replace")
+
+
+def _font_key(text: Any, place: int) -> tuple[str, float] | int:
+    """Return the name and the scaled size of a character's font; unique for one without a name.
+
+    Characters of one font and size may differ in height: old-style figures.
+    """
+    from pypdfium2 import raw
+
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
+    matrix = raw.FS_MATRIX()
+    raw.FPDFText_GetMatrix(text.raw, index, matrix)
+    size = raw.FPDFText_GetFontSize(text.raw, index) * math.hypot(matrix.c, matrix.d)
+    name = _font_name(text, place)
+    return (name, round(size, 2)) if name else place
 
 
 def _box(text: Any, place: int) -> _Box:

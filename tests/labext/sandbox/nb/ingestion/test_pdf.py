@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from labext_test_documents import chinese_pdf, pdf
+
+from labext.sandbox.nb.ingestion import pdf_reader
 
 
 def test_pdf_is_read_page_by_page(read):
@@ -25,6 +29,7 @@ def test_pdf_is_read_page_by_page(read):
         ("Microsoft Word - paper7.doc", None),
         ("report.html", None),
         ("untitled", None),
+        ("(anonymous)", None),  # ReportLab
         ("  ", None),
         (None, None),
     ],
@@ -128,6 +133,10 @@ def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
         ("■ LB medium", "• LB medium"),
         ("at 37 ◦C and 98◦ F", "at 37 °C and 98° F"),
         ("the product R ◦ S", "the product R ◦ S"),
+        ("residues 501\xad1000 at \xad20 °C", "residues 501-1000 at -20 °C"),
+        # LaTeX with bitmap fonts
+        ("di\x1berent coe\x1ecients: \x1cnd, o\x1b", "different coefficients: find, off"),
+        ("pages 139\x15142, e\x0bects, \x0erst", "pages 139–142, effects, ffirst"),
     ],
 )
 def test_symbols_of_a_pdf_have_their_usual_characters(read, line, expected):
@@ -139,6 +148,31 @@ def test_accents_of_latex_in_a_pdf_are_joined_with_their_letters(read):
     in_latex = names.replace(b"/Title (12TeX)", b"/Creator (TeX)")
     assert read(in_latex).text == "Müller, Lefèvre, naïve, f¸f; 5´-ATG, a¨ b"
     assert read(pdf(["It´s from M¨uller"])).text == "It´s from M¨uller"
+
+
+def test_accent_of_latex_after_its_line_is_joined_with_the_letter_below(read):
+    def after(line, *accents):
+        drawn = "".join(f") Tj 1 0 0 1 {left} 790 Tm ({accent}" for left, accent in accents)
+        return read(pdf([f"{line}@"]).replace(b"@", drawn.encode("cp1252"))).text
+
+    assert after("Sjolander, 1996; ", (61, "¨")) == "Sjölander, 1996;"
+    assert after("fur die ", (54.5, "¨"), (90, "Universit"), (130, "¨"), (129, "at")) == (
+        "für die Universität"
+    )
+    quoted = pdf(["`overall' mortality"], "12TeX").replace(b"/Title (12TeX)", b"/Creator (TeX)")
+    assert read(quoted).text == "`overall' mortality"
+
+
+def test_old_style_figures_of_a_pdf_are_no_exponents(read, monkeypatch):
+    box = pdf_reader._box
+
+    def old_style(text, place):
+        top = box(text, place)
+        is_small = text.get_text_range(place, 1) in "012"
+        return replace(top, bottom=top.bottom + 2, top=top.top - 2) if is_small else top
+
+    monkeypatch.setattr(pdf_reader, "_box", old_style)
+    assert read(pdf(["PAM30 of the 1990s, 7^{6}."])).text == "PAM30 of the 1990s, 7^6."
 
 
 def test_step_of_a_list_in_a_pdf_that_continues_is_no_heading(read):
