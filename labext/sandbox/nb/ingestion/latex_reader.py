@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -13,6 +14,7 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _OTHER_FILE = re.compile(r"\(the text of ([^\n]*) is not included: add that file, too\)")
+_TRIMMED_RULE = re.compile(r"(\\cmidrule\s*(?:\[[^\]]*\])?)\s*\([^)]*\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
@@ -66,8 +68,9 @@ _MACROS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("keywords", "mbox", "textmd", "textsf", "texttt", "textup"), ("{", "%(1)s")),
     **dict.fromkeys(("author", "caption"), ("[{", "%(2)s")),
     **dict.fromkeys(
-        ("cline", "cmidrule", "pagestyle", "thispagestyle", "bibliographystyle", "index"), ("{", "")
+        ("cline", "pagestyle", "thispagestyle", "bibliographystyle", "index"), ("{", "")
     ),
+    "cmidrule": ("[{", ""),
     "bibitem": ("[{", "\n\n[%(2)s]"),
     "href": ("{{", "%(2)s"),
     "includegraphics": ("*[[{", ""),
@@ -123,11 +126,12 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     source = _CODE.sub(take_code, source.translate(_RESERVED))
     try:
         converter = _Converter()
-        source = converter.take_definitions(_DEGREE.sub("°", source))
+        source = _TRIMMED_RULE.sub(r"\1", _DEGREE.sub("°", source))
+        source = converter.take_definitions(source)
         title = _TITLE.search(source)
         body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
-        marked = _SECTION.sub(lambda match: f"\n\n{_MARK * _LEVELS[match[1]]} {{", body)
-        text = converter.text(_FRONT_MATTER.sub("", marked)).translate(_TRANSLATED)
+        marked = "".join(_mark_sections(_FRONT_MATTER.sub("", body)))
+        text = converter.text(marked).translate(_TRANSLATED)
         title_text = None if title is None else converter.text(title[1])
     except Exception as error:  # pylatexenc is tolerant, but not of all errors
         raise UnreadableError(
@@ -137,6 +141,17 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     if not _OTHER_FILE.sub("", text).strip() and (other := _OTHER_FILE.search(text)):
         raise UnreadableError(f"Its text is in other files, such as {other[1]}: add these.")
     return Document([(None, _CODE_PLACE.sub(lambda place: codes[int(place[1])], text))], title_text)
+
+
+def _mark_sections(body: str) -> Iterator[str]:
+    """Yield the parts of a body, the titles of its sections as headings between blank lines."""
+    start = 0
+    for section in _SECTION.finditer(body):
+        end = max(group_end(body, section.end() - 1), section.end())
+        yield body[start : section.start()]
+        yield f"\n\n{_MARK * _LEVELS[section[1]]} {body[section.end() - 1 : end]}\n\n"
+        start = end
+    yield body[start:]
 
 
 class _Converter:
@@ -221,6 +236,10 @@ def _table_text(node: Any, l2tobj: Any) -> str:
             rows[-1].append([])
         else:
             rows[-1][-1].append(part)
+        if getattr(part, "macroname", "") == "multicolumn":
+            columns = part.nodeargd.argnlist[0].latex_verbatim().strip("{ }")
+            count = min(int(columns), reading.MAX_COLUMNS) if columns.isdecimal() else 1
+            rows[-1] += [[] for _ in range(count - 1)]
     table = reading.format_table(map(l2tobj.nodelist_to_text, row) for row in rows)
     return f"\n\n{table}\n\n"
 

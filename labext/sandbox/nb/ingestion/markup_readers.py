@@ -11,13 +11,14 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email import message_from_bytes, policy
 from itertools import pairwise
 from typing import Any
 
 from labext.genbank import complete_locus_lines
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
-from labext.sandbox.nb.ingestion.readers import find_heading
+from labext.sandbox.nb.ingestion.readers import find_heading, read_page
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _DELIMITERS = "\t;|,"
@@ -46,7 +47,7 @@ def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     with _unlimited_fields():
         delimiter = declared[1] if declared is not None else _guess_delimiter(text)
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        return Document([(None, reading.format_table(rows))])
+        return Document([(None, "\n".join(reading.sheet_lines(rows)))])
 
 
 @contextmanager
@@ -122,6 +123,34 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
             output.get("text") or data.get("text/markdown") or data.get("text/plain") or error
         )
         yield _OVERWRITTEN.sub("", _TERMINAL_CODE.sub("", text))
+
+
+_MAIL_FIELDS = ("Subject", "From", "To", "Cc", "Date")
+
+
+def read_mail(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read an e-mail, or a web page that a browser has saved in one file (MHTML)."""
+    try:
+        message = message_from_bytes(file.content(), policy=policy.default)
+        body = message.get_body(("plain", "html"))
+        files = [part.get_filename() for part in message.iter_attachments()]
+        fields = [f"{name}: {message[name]}" for name in _MAIL_FIELDS if message[name]]
+        title = message["Subject"]
+        content: Any = b"" if body is None else body.get_payload(decode=True)
+        charset = None if body is None else body.get_content_charset()
+    except UnreadableError:
+        raise
+    except Exception as error:  # the parser raises many types of exceptions
+        raise UnreadableError(
+            "The e-mail is broken: check that it opens, save it again and add it again."
+        ) from error
+    is_page = body is not None and body.get_content_subtype() == "html"
+    page = read_page(content, charset) if is_page else None
+    if page is not None and message.get_content_type() == "multipart/related":
+        return page
+    text = reading.decode_text(content, charset) if page is None else page.text
+    missing = (f"(the attachment {name} is not included: add that file, too)" for name in files)
+    return Document([(None, "\n\n".join(["\n".join(fields), text.strip(), *missing]))], title)
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -201,6 +230,7 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
         root = parse_xml(file.content())
     except etree.XMLSyntaxError as error:
         raise UnreadableError(_xml_problem(" ".join(str(error.msg).split()))) from None
+    reading.fill_spans(root)
     reading.mark_exponents(root)
     reading.mark_formulas(root)
     _number_xml_lists(root)

@@ -215,13 +215,11 @@ def _limited_table(rows: Iterable[Iterable[str]], max_bytes: int) -> str:
     """Return a table of rows; raise UnreadableError if it is longer than `max_bytes`."""
     lines: list[str] = []
     size = 0
-    for row in rows:
-        line = reading.format_table([row])
+    for line in reading.sheet_lines(rows):
         size += len(line)
         if size > max_bytes:
             raise reading.text_too_long(max_bytes)
-        if line:
-            lines.append(line)
+        lines.append(line)
     return "\n".join(lines)
 
 
@@ -345,10 +343,11 @@ def _odf_blocks(parent: Any) -> Iterator[str]:
             if text := _odf_text(element):
                 yield text
         elif element.tag == _ODF_TABLE:
-            table = reading.format_table(_odf_rows(element))
-            is_sheet = parent.tag == _ODF_SPREADSHEET
-            if table:
-                yield f"# {element.get(_ODF % ('table', 'name'))}\n\n{table}" if is_sheet else table
+            if parent.tag == _ODF_SPREADSHEET:
+                if table := "\n".join(reading.sheet_lines(_odf_rows(element))):
+                    yield f"# {element.get(_ODF % ('table', 'name'))}\n\n{table}"
+            elif table := reading.format_table(_odf_rows(element)):
+                yield table
         elif element.tag not in _ODF_HIDDEN:
             yield from _odf_blocks(element)
 

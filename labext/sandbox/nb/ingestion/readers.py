@@ -74,14 +74,15 @@ _HIDDEN_TAGS = _HIDDEN_LIST.split()
 _MIN_MAIN_TEXT = 250
 """Minimum characters of a main text; trafilatura takes shorter pages apart, element by element."""
 
-_MAX_COLUMNS = 100
-"""Maximum columns that a cell spans."""
-
 
 def read_html(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a web page."""
-    content = file.content()
-    tree = _parse_html(_decode_html(content, file.charset))
+    return read_page(file.content(), file.charset)
+
+
+def read_page(content: bytes, charset: str | None) -> Document:
+    """Read the content of a web page."""
+    tree = _parse_html(_decode_html(content, charset))
     if tree is None:
         raise UnreadableError(
             "The page has no readable text: check that it shows some without JavaScript."
@@ -111,6 +112,7 @@ def _parse_html(text: str) -> Any:
     except (etree.LxmlError, ValueError, AssertionError):
         return None
     _mark_list_items(tree)
+    reading.fill_spans(tree)
     reading.mark_exponents(tree)
     reading.mark_formulas(tree)
     for formula in tree.iter("math"):
@@ -195,7 +197,7 @@ def _blocks(element: Any) -> Iterator[str]:
         yield f"```\n{element.text_content().strip(chr(10))}\n```"
     elif element.tag == "table":
         rows = (
-            [text for cell in row.iterchildren() for text in _spanned(cell)]
+            [cell.text_content() for cell in row.iterchildren()]
             for row in element.iter("tr")
             if next(row.iterancestors("table")) is element
         )
@@ -206,13 +208,6 @@ def _blocks(element: Any) -> Iterator[str]:
             yield f"{'#' * int(element.tag[1])} {text}"
     else:
         yield from _flow(element)
-
-
-def _spanned(cell: Any) -> list[str]:
-    """Return the text of a table cell, and empty texts for the other columns that it spans."""
-    span = cell.get("colspan", "")
-    columns = min(int(span), _MAX_COLUMNS) if span.isdecimal() else 1
-    return [cell.text_content(), *[""] * (columns - 1)]
 
 
 def _flow(element: Any) -> Iterator[str]:

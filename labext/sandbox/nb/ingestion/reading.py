@@ -6,7 +6,7 @@ import codecs
 import re
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -203,7 +203,7 @@ def format_list_number(number: int, kind: str) -> str:
 _SUPERSCRIPTS = (
     "//*[local-name()='sup' or local-name()='superscript' or contains(@rend, 'sup')] | "
     "//*[local-name()='t'][../*[local-name()='rPr'][@baseline > 0 or "
-    "*[local-name()='vertAlign']/@* = 'superscript']]"
+    "*[local-name()='vertAlign']/@* = 'superscript' or *[local-name()='position']/@* > 0]]"
 )
 """XPath of superscripts in HTML and XML, and of those in the runs of PowerPoint and Word."""
 
@@ -256,10 +256,71 @@ def mark_superscripts(elements: Iterable[Any]) -> None:
             element.text = f"^{element.text.strip()}"
 
 
+MAX_COLUMNS = 100
+"""Maximum columns of a table in which cells may span several rows or columns."""
+
+
+def fill_spans(tree: Any) -> None:
+    """Put empty cells where a cell of an HTML or XML table spans other columns and rows."""
+    for table in tree.iter("{*}table"):
+        rows_below: dict[int, int] = {}
+        for row in table.iter("{*}tr"):
+            if next(row.iterancestors("{*}table")) is table:
+                _fill_row(row, rows_below)
+
+
+def _fill_row(row: Any, rows_below: dict[int, int]) -> None:
+    """Put empty cells into a row; `rows_below` counts the rows that cells above it span still."""
+    cells: list[Any] = []
+    empty = row.tag.removesuffix("tr") + "td"
+
+    def add(cell: Any, further_rows: int) -> None:
+        rows_below[len(cells)] = further_rows if len(cells) < MAX_COLUMNS else 0
+        cells.append(cell)
+
+    def fill() -> None:
+        while rest := rows_below.get(len(cells)):
+            add(row.makeelement(empty), rest - 1)
+
+    for cell in [*row]:
+        fill()
+        columns, rows = (_span(cell, kind) for kind in ("colspan", "rowspan"))
+        add(cell, rows - 1)
+        for _ in range(min(columns, MAX_COLUMNS) - 1):
+            add(row.makeelement(empty), rows - 1)
+    fill()
+    row[:] = cells
+
+
+def _span(cell: Any, kind: str) -> int:
+    text = cell.attrib.pop(kind, "1")
+    return max(1, int(text)) if text.isdecimal() else 1
+
+
 def format_table(rows: Iterable[Iterable[str]]) -> str:
     """Return the rows that have text as lines, the cells separated by `|`."""
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
     return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
+
+
+_NUMBER = re.compile(r"[-\u2212+]?\d[\d.,:/%eE -]*")
+
+
+def sheet_lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the rows of a sheet as lines, and a blank line before a table that follows another.
+
+    An empty row separates tables if the next one has several texts and no number: a header.
+    """
+    is_after_empty = False
+    for row in rows:
+        cells = [*row]
+        line = format_table([cells])
+        if line:
+            texts = [cell for cell in cells if cell.strip()]
+            if is_after_empty and len(texts) > 1 and not any(map(_NUMBER.fullmatch, texts)):
+                yield ""
+            yield line
+        is_after_empty = not line
 
 
 HEAD_BYTES = 4096
@@ -269,14 +330,15 @@ MAX_ARCHIVE_ENTRIES = 10_000
 """Maximum number of entries in a packed document."""
 
 READABLE_TYPES = (
-    "PDF, DOCX, PPTX, XLSX, ODT, EPUB, RTF, HTML, Markdown, LaTeX, XML, CSV, ipynb, GenBank, "
-    "FASTA, plain text, pictures, sound or video"
+    "PDF, DOCX, PPTX, XLSX, ODT, EPUB, RTF, HTML, Markdown, LaTeX, XML, CSV, ipynb, EML, "
+    "GenBank, FASTA, plain text, pictures, sound or video"
 )
 
 _AUDIO, _HTML, _TEXT = "readers.read_audio", "readers.read_html", "readers.read_plain_text"
 _LATEX, _PICTURE = "latex_reader.read_latex", "text_recognition.read_picture"
 _NOTEBOOK, _SEQUENCES = "markup_readers.read_notebook", "markup_readers.read_sequences"
 _TABLE, _XML = "markup_readers.read_table", "markup_readers.read_xml"
+_MAIL = "markup_readers.read_mail"
 """The modules and functions that read types of files."""
 
 _READER_BY_SUFFIX = {
@@ -287,6 +349,7 @@ _READER_BY_SUFFIX = {
     **dict.fromkeys((".xml", ".nxml"), _XML),
     **dict.fromkeys((".gb", ".gbk", ".genbank", ".gbff"), _SEQUENCES),
     **dict.fromkeys((".fasta", ".fa", ".fna", ".ffn", ".faa"), _SEQUENCES),
+    **dict.fromkeys((".eml", ".mht", ".mhtml"), _MAIL),
     ".ipynb": _NOTEBOOK,
 }
 _READER_BY_MEDIA_TYPE = {

@@ -234,6 +234,24 @@ def test_rows_of_a_long_sheet_keep_the_header(read):
     assert "plasmid | resistance" in last.heading
 
 
+def test_tables_of_a_sheet_keep_their_own_headers(read):
+    book = openpyxl.Workbook()
+    rows = (
+        ("strain", "rate"),
+        ("DH5a", 0.4),
+        (),
+        ("BL21", 0.7),
+        (),
+        (),
+        ("buffer", "pH"),
+        ("TE", 8),
+    )
+    for row in rows:
+        book.active.append(row)
+    table = "strain | rate\nDH5a | 0.4\nBL21 | 0.7\n\nbuffer | pH\nTE | 8"
+    assert read(saved(book)).text == f"# Sheet\n\n{table}"
+
+
 def test_spreadsheet_with_too_much_text_is_refused(read_error):
     book = openpyxl.Workbook()
     for _ in range(100):

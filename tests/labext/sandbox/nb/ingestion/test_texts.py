@@ -68,6 +68,62 @@ def test_short_html_page_keeps_its_lines_and_table_rows(read):
     assert read(page.encode(), "page.html").text == expected
 
 
+SPANS = (
+    "<table><tr><th rowspan='2'>Strain</th><th colspan='2'>Rate</th><th>Source</th></tr>"
+    "<tr><th>LB</th><th>M9</th></tr><tr><td rowspan='2'>DH5a</td><td>1.2</td><td>0.4</td></tr>"
+    "<tr><td>1.1</td><td>0.5</td><td>Lee</td></tr><tr><td>BL21</td><td>1.7</td></tr></table>"
+)
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.xml"])
+@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+def test_cells_below_those_of_several_rows_stay_in_their_columns(read, name, filler):
+    page = f"<html><body><article><p>{filler}</p>{SPANS}</article></body></html>"
+    lines = [line.strip(" ") for line in read(page.encode(), name).text.splitlines()]
+    rows = [line[1:-1] if line.endswith("|") else line for line in lines if " | " in line]
+    assert [[cell.strip() for cell in row.rstrip(" |").split("|")] for row in rows] == [
+        ["Strain", "Rate", "", "Source"],
+        ["", "LB", "M9"],
+        ["DH5a", "1.2", "0.4"],
+        ["", "1.1", "0.5", "Lee"],
+        ["BL21", "1.7"],
+    ]
+
+
+E_MAIL = b"""Subject: =?utf-8?b?UHJvdG9jb2wgZsO8cg==?= minipreps
+From: =?utf-8?q?J=C3=BCrgen?= <j@a.example>
+Content-Type: multipart/%s; boundary=X
+
+--X
+Content-Type: text/%s
+Content-Transfer-Encoding: quoted-printable
+
+%sElute with 50 =C2=B5L at 37 =
+=C2=B0C.
+--X
+Content-Type: application/pdf
+Content-Disposition: attachment; filename="gel.pdf"
+Content-Transfer-Encoding: base64
+
+JVBERi0xLjQ=
+--X--
+"""
+
+
+def test_e_mails_and_saved_pages_are_decoded(read, read_error):
+    mail = read(E_MAIL % (b"mixed", b"plain; charset=utf-8", b""), "a.eml")
+    assert mail.title == "Protocol für minipreps"
+    assert mail.text == (
+        "Subject: Protocol für minipreps\nFrom: Jürgen <j@a.example>\n\nElute with 50 µL at 37 °C."
+        "\n\n(the attachment gel.pdf is not included: add that file, too)"
+    )
+    page = read(
+        E_MAIL % (b"related", b"html", b"<title>Minipreps</title><h1>Elution</h1>"), "a.mhtml"
+    )
+    assert (page.title, page.text) == ("Minipreps", "# Elution\n\nElute with 50 µL at 37 °C.")
+    assert "e-mail is broken" in read_error(b"To: <\n\ntext", "a.eml")
+
+
 @pytest.mark.parametrize("name", ["page.html", "page.xml"])
 def test_exponents_of_numbers_in_html_and_xml_are_marked(read, name):
     page = (
@@ -252,6 +308,7 @@ def test_encoding_of_a_short_text_is_recognized(read, text, encodings):
         ('a,"one\ntwo"\n', "a | one two"),
         ('"name";length\n"pBAD, 30";4923\n;\n', "name | length\npBAD, 30 | 4923"),
         ("\tod\tgfp\nA1\t0.5\t9\n", "| od | gfp\nA1 | 0.5 | 9"),
+        ("Reader,X 1\n\n\nwell,od\nA1,5\n\nA2,6\n", "Reader | X 1\n\nwell | od\nA1 | 5\nA2 | 6"),
     ],
 )
 def test_delimiter_and_fields_of_a_table_are_recognized(read, content, expected):
@@ -390,6 +447,12 @@ def test_sections_of_latex_are_headings(read, name):
             "A & 1.5 \\\\\nB & 2.5\n\\end{tabular}",
             "Strain | Rate\nA | 1.5\nB | 2.5",
         ),
+        (
+            r"\begin{tabular}{lccl}Strain & \multicolumn{2}{c}{Rate} & From\\ \cmidrule(lr){2-3}"
+            r" & LB & M9 &\\ \cmidrule[1pt](r){1-1}A & 1.2 & 0.4 & Lee\end{tabular}",
+            "Strain | Rate |  | From\n| LB | M9\nA | 1.2 | 0.4 | Lee",
+        ),
+        (r"\section{The {lac} operon}\label{s} Cells grew.", "## The lac operon\n\nCells grew."),
     ],
 )
 def test_text_in_macros_of_latex_is_read(read, latex, expected):

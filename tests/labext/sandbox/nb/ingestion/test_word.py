@@ -32,8 +32,7 @@ def run(text: str) -> str:
     return f"<w:r><w:t>{text}</w:t></w:r>"
 
 
-def raised(text: str) -> str:
-    position = '<w:vertAlign w:val="superscript"/>'
+def raised(text: str, position: str = '<w:vertAlign w:val="superscript"/>') -> str:
     return f"<w:r><w:rPr>{position}</w:rPr><w:t>{text}</w:t></w:r>"
 
 
@@ -61,6 +60,8 @@ def formula(element: str, **parts: str) -> str:
         ('<w:r><w:sym w:font="Symbol" w:char="F06D"/></w:r>', "μ"),
         ("<w:r><w:noBreakHyphen/></w:r>", "-"),
         (f"{run('10')}{raised('6')}", "10^6"),
+        (run("10") + raised("6", '<w:position w:val="8"/><w:sz w:val="19"/>'), "10^6"),
+        (run("H10") + raised("6", '<w:position w:val="-8"/>'), "H106"),
         (f"{run('Lee')}{raised('6')}", "Lee6"),
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
