@@ -89,7 +89,8 @@ _MAX_ACCENT_DISTANCE = 300
 _LIGATURE_CODES = "\x0b\x0c\x0e\x0f\x1b-\x1f"
 _LIGATURE = re.compile(
     rf"(?<=[a-z]{{2}})[{_LIGATURE_CODES}]|(?<=[A-Za-z])[{_LIGATURE_CODES}](?=[a-z\x02\ufffe])|"
-    rf"(?<=\b[Oo])[{_LIGATURE_CODES}]|[{_LIGATURE_CODES}](?=[a-z]{{2}})"
+    rf"(?<=\b[Oo])[{_LIGATURE_CODES}]|[{_LIGATURE_CODES}](?=[a-z]{{2}})|"
+    r"(?<!\w)\x1c(?=[tx])"  # fit, fix
 )
 _LIGATURES = str.maketrans("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ")
 _DASH = re.compile(r"(?<=\w)[\x15\x16](?=\w|\s*$)", re.MULTILINE)

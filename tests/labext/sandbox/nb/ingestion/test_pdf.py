@@ -135,7 +135,7 @@ def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
         ("the product R ◦ S", "the product R ◦ S"),
         ("residues 501\xad1000 at \xad20 °C", "residues 501-1000 at -20 °C"),
         # LaTeX with bitmap fonts
-        ("di\x1berent coe\x1ecients: \x1cnd, o\x1b", "different coefficients: find, off"),
+        ("di\x1berent coe\x1ecients: \x1ct, o\x1b", "different coefficients: fit, off"),
         ("pages 139\x15142, e\x0bects, \x0erst", "pages 139–142, effects, ffirst"),
     ],
 )
