@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from labext.cjk import UNSPACED
 from labext.sandbox.nb.ask.answers import (
@@ -34,16 +34,18 @@ _WORD_END = rf"(?:(?!\w)|(?={_UNSPACED})|(?<={_UNSPACED}))"
 _GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
 _CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]【】\n]*$")
 _NUMBER_NAME = r"(?:(?:passage|answer)s? )?\d{1,2}"
-_NUMBERS = rf"[\[【]{_NUMBER_NAME}(?: ?(?:[,;&]|and) ?{_NUMBER_NAME})*[\]】]"
+_NUMBERS = rf"[\[【]{{1,2}}{_NUMBER_NAME}(?: ?(?:[-–,;&]|and) ?{_NUMBER_NAME})*[\]】]{{1,2}}"
+_NUMBER_RANGE = re.compile(r"(\d+)(?: ?[-–] ?(\d+))?")
 _CODE = r"```.*?```|`[^`\n]*`"
-_UNSEPARATED = rf"(?:(?<=[.,;:!?”%。，、；：！？」）{UNSPACED}])|(?<=\S)(?=【))"
+_UNSEPARATED = rf"(?:(?<=[.,;:!?”%。，、；：！？」）{UNSPACED}])|(?<=\s\()|(?<=\S)(?=【))"
 """A place at which a number may follow without a space."""
 
 _NUMBERED = re.compile(
     rf"(?is){MARK.pattern}|{_CODE}|“[^“”\n]*”|\"[^\"\n]*\"|"
-    rf"(?P<numbers>(?:(?<=[\w.,;:!?”)%*\]]) |{_UNSEPARATED}){_NUMBERS}(?: ?{_NUMBERS})*(?!\())"
+    rf"(?P<numbers>(?:(?<=[\w.,;:!?”\x22’»)%*\]`$°|]) |{_UNSEPARATED}){_NUMBERS}(?: ?{_NUMBERS})*"
+    r"(?!\())"
 )
-"""The numbers of passages: `[2]`, `[1, 3]`, `[1][3]`, `[Passage 2]`; or a mark, code or a
+"""The numbers of passages: `[2]`, `[1, 3]`, `[1-3]`, `[1][3]`, `[Passage 2]`; or a mark, code or a
 quotation, whose numbers mean something else."""
 
 _STRAY_NUMBERS = re.compile(
@@ -58,6 +60,12 @@ _NAME = re.compile(
 _QUOTED = re.compile(r"[“\"„«]([^“”\"„«»]{1,500})[”\"“»]")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
 _NUMBER = re.compile(r"\d[\d.,]*\d")
+_SPACED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:([ \xa0\u2009\u202f'’])\d{3}(?:\1\d{3})*)(?!\d)")
+"""A number whose thousands are separated by blanks or apostrophes."""
+
+_MAX_LEAD_IN_WORDS = 4
+"""Maximum words before a mark in “According to [1], …”, which belongs to the words after it."""
+
 _SAME = {
     **dict.fromkeys("-‐‑‒–—−", "[-‐‑‒–—−]"),
     **dict.fromkeys("'‘’", "['‘’]"),
@@ -76,7 +84,10 @@ def name_passages(reply: str, marks: Sequence[str]) -> str:
 
 def _replace_numbers(pattern: re.Pattern[str], text: str, marks: Sequence[str]) -> str:
     def replacement(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in re.findall(r"\d+", match["numbers"] or "")]
+        ranges = _NUMBER_RANGE.findall(match["numbers"] or "")
+        numbers = [
+            number for first, last in ranges for number in range(int(first), int(last or first) + 1)
+        ]
         if not numbers or not set(numbers) <= set(range(1, len(marks) + 1)):
             return match.group()
         named = "".join(marks[number - 1] for number in numbers)
@@ -103,9 +114,11 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
         text += reply[start : group.start()]
         start = group.end()
         claim = _last_sentence(text)
-        supported = list(_supporting_passages(group.group(), passages, claim))
-        if not _has_numbers(claim, [hit for hit, _ in supported]):
-            supported = []
+        supported = _supporting_passages(group.group(), passages, claim)
+        continues = reply[start : start + 1] in (" ", ",")
+        if not supported and continues and len(claim.split()) <= _MAX_LEAD_IN_WORDS:
+            claim = f"{claim} {_first_sentence(reply[start:])}"
+            supported = _supporting_passages(group.group(), passages, claim)
         cited = [cite(hit, quote) for hit, quote in supported]
         citations += cited
         marks = "".join(citation_mark(id) for id in dict.fromkeys(item.id for item in cited))
@@ -121,8 +134,12 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
 
 def _supporting_passages(
     marks: str, passages: Mapping[str, Sequence[Hit]], claim: str
-) -> Iterator[tuple[Hit, str]]:
-    """Yield the passages named in marks, each with its words that support the claim."""
+) -> list[tuple[Hit, str]]:
+    """Return the passages named in marks, each with its words that support the claim.
+
+    None if they lack a number of the claim.
+    """
+    found: list[tuple[Hit, str]] = []
     for name in _NAME.finditer(marks):
         available = passages.get(f"{name[1]}:{name[2]}", ())
         exact = [hit for hit in available if str(hit.passage_id) == name[3]]
@@ -132,7 +149,8 @@ def _supporting_passages(
             if (quote := _supporting_quote(hit, claim, name[4])) is not None
         ]
         if supported:
-            yield max(supported, key=lambda pair: _word_overlap(pair[1], claim))
+            found.append(max(supported, key=lambda pair: _word_overlap(pair[1], claim)))
+    return found if _has_numbers(claim, [hit for hit, _ in found]) else []
 
 
 def _supporting_quote(hit: Hit, claim: str, quoted: str | None) -> str | None:
@@ -189,20 +207,39 @@ def _word_pattern(word: str) -> str:
 
 def _has_numbers(claim: str, cited: Sequence[Hit]) -> bool:
     """Return whether the cited passages contain the numbers of a claim, except single digits."""
-    texts = (f"{hit.title} {hit.heading} {hit.text}" for hit in cited)
-    available = {number for text in texts for number in _numbers(text)}
-    return _numbers(claim) <= available
+    text = "\n".join(f"{hit.title} {hit.heading} {hit.text}" for hit in cited)
+    available = {_digits(match) for match in _SPACED_NUMBER.finditer(text)}
+    for number in _NUMBER.findall(text):
+        parts = re.split("[.,]", number)
+        available |= _readings(number) | set(parts if len(parts) > 2 else ())  # of a date
+
+    def unless_available(match: re.Match[str]) -> str:
+        return " " if _digits(match) in available else match.group()
+
+    numbers = _NUMBER.findall(_SPACED_NUMBER.sub(unless_available, claim))
+    return all(available & _readings(number) for number in numbers)
 
 
-def _numbers(text: str) -> set[str]:
-    whole = (re.sub(r"[.,](?=\d{3}(?!\d))", "", number) for number in _NUMBER.findall(text))
-    return {number.replace(",", ".") for number in whole}
+def _digits(match: re.Match[str]) -> str:
+    return re.sub(r"\D", "", match.group())
+
+
+def _readings(number: str) -> set[str]:
+    """Return a number without separators of thousands, and as a decimal without final zeros."""
+    whole = re.sub(r"[.,](?=\d{3}(?!\d))", "", number)
+    decimals = (text.replace(",", ".") for text in (number, whole))
+    return {text.rstrip("0").rstrip(".") if text.count(".") == 1 else text for text in decimals}
 
 
 def _word_overlap(quote: str, claim: str) -> float:
     """Return the share of common word stems of two sentences, from 0 to 1."""
     one, other = set(segmentation.stem_words(quote)), set(segmentation.stem_words(claim))
     return len(one & other) / max(len(one | other), 1)
+
+
+def _first_sentence(text: str) -> str:
+    sentences = segmentation.split_sentences(MARK.split(text[:2000])[0])
+    return sentences[0] if sentences else ""
 
 
 def _last_sentence(text: str) -> str:

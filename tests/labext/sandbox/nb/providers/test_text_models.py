@@ -129,6 +129,27 @@ def test_numbers_may_have_a_decimal_comma():
     assert not parse_citations(quoted.replace("0,2", "0,3"), PASSAGES).citations
 
 
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("Each well had 10,000 cells", True),
+        ("Each well had 10000 cells", True),
+        ("Each well had 10 000 cells", True),
+        ("Each well had 1,000 cells", False),
+        ("Each well had 10 001 cells", False),
+        ("The plasmid has 4 361 bp", True),
+        ("The plasmid has 4361 bp at an OD600 of 2.5 and 0.450 M", True),
+        ("The plasmid has 4361 bp at an OD600 of 2.05", False),
+        ("The plasmid has 4361 bp since 5 March 2026", True),
+        ("The plasmid has 4361 bp since 06.03.2026", False),
+    ],
+)
+def test_numbers_of_a_sentence_may_be_written_in_another_way(claim, expected):
+    text = "Each well had 10 000 cells. The plasmid has 4,361 bp. OD600 | 2.50 | 0.45 | 05.03.2026"
+    passage = hit("source:a", 1, text)
+    assert bool(parse_citations(f"{claim} [source:a#1].", [passage]).citations) is expected
+
+
 @pytest.mark.parametrize("mark", ["[1]", "【1】", "[1][1]"])
 def test_number_of_a_passage_follows_a_text_without_spaces(mark):
     passage = hit("source:zh", 9, "葡萄糖抑制启动子，阿拉伯糖诱导启动子。")
@@ -258,6 +279,13 @@ def test_prompt_contains_numbered_passages_and_marks():
             [2, 3],
         ),
         ("Insulin is made [1].", f"Insulin is made {NOT_FOUND}.", []),
+        ("The `cells` [2] and $x$ [2].", "The `cells` [source:paper] and $x$ [source:paper].", [2]),
+        ("They were induced ([2]).", "They were induced ([source:paper]).", [2]),
+        ("| Cells induced | [2] |", "| Cells induced | [source:paper] |", [2]),
+        ("Vary arabinose first [2–3].", "Vary arabinose first [note:plan].", [3]),
+        ("Cells were induced [[2]], [2-9].", "Cells were induced [source:paper], [2-9].", [2]),
+        ("As in [2], cells were induced.", "As in [source:paper], cells were induced.", [2]),
+        ("As in [2], insulin is made.", f"As in {NOT_FOUND}, insulin is made.", []),
         ("As in [4] and `x = y [1]`, z[1].", "As in [4] and `x = y [1]`, z[1].", []),
         ("Vary arabinose [note:plan] [1].", "Vary arabinose [note:plan].", [3]),
         (
