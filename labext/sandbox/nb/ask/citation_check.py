@@ -16,7 +16,7 @@ from labext.sandbox.nb.ask.answers import (
     quotable_sentences,
 )
 from labext.sandbox.nb.search.ranking import Hit
-from labext.sandbox.nb.text import segmentation
+from labext.sandbox.nb.text import numbers, segmentation
 
 NOT_FOUND = "(not found in the sources)"
 """Appended to a sentence that is supported by none of the passages that it cites."""
@@ -59,10 +59,6 @@ _NAME = re.compile(
 )
 _QUOTED = re.compile(r"[“\"„«]([^“”\"„«»]{1,500})[”\"“»]")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
-_NUMBER = re.compile(r"\d[\d.,]*\d")
-_SPACED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:([ \xa0\u2009\u202f'’])\d{3}(?:\1\d{3})*)(?!\d)")
-"""A number whose thousands are separated by blanks or apostrophes."""
-
 _MAX_LEAD_IN_WORDS = 4
 """Maximum words before a mark in “According to [1], …”, which belongs to the words after it."""
 
@@ -85,12 +81,12 @@ def name_passages(reply: str, marks: Sequence[str]) -> str:
 def _replace_numbers(pattern: re.Pattern[str], text: str, marks: Sequence[str]) -> str:
     def replacement(match: re.Match[str]) -> str:
         ranges = _NUMBER_RANGE.findall(match["numbers"] or "")
-        numbers = [
-            number for first, last in ranges for number in range(int(first), int(last or first) + 1)
+        places = [
+            place for first, last in ranges for place in range(int(first), int(last or first) + 1)
         ]
-        if not numbers or not set(numbers) <= set(range(1, len(marks) + 1)):
+        if not places or not set(places) <= set(range(1, len(marks) + 1)):
             return match.group()
-        named = "".join(marks[number - 1] for number in numbers)
+        named = "".join(marks[place - 1] for place in places)
         return f" {named}" if named and match.group().startswith(" ") else named
 
     return pattern.sub(replacement, text)
@@ -208,27 +204,8 @@ def _word_pattern(word: str) -> str:
 def _has_numbers(claim: str, cited: Sequence[Hit]) -> bool:
     """Return whether the cited passages contain the numbers of a claim, except single digits."""
     text = "\n".join(f"{hit.title} {hit.heading} {hit.text}" for hit in cited)
-    available = {_digits(match) for match in _SPACED_NUMBER.finditer(text)}
-    for number in _NUMBER.findall(text):
-        parts = re.split("[.,]", number)
-        available |= _readings(number) | set(parts if len(parts) > 2 else ())  # of a date
-
-    def unless_available(match: re.Match[str]) -> str:
-        return " " if _digits(match) in available else match.group()
-
-    numbers = _NUMBER.findall(_SPACED_NUMBER.sub(unless_available, claim))
-    return all(available & _readings(number) for number in numbers)
-
-
-def _digits(match: re.Match[str]) -> str:
-    return re.sub(r"\D", "", match.group())
-
-
-def _readings(number: str) -> set[str]:
-    """Return a number without separators of thousands, and as a decimal without final zeros."""
-    whole = re.sub(r"[.,](?=\d{3}(?!\d))", "", number)
-    decimals = (text.replace(",", ".") for text in (number, whole))
-    return {text.rstrip("0").rstrip(".") if text.count(".") == 1 else text for text in decimals}
+    missing = numbers.missing_numbers(claim, numbers.find_numbers(text))
+    return all(len(number) == 1 for number in missing)
 
 
 def _word_overlap(quote: str, claim: str) -> float:

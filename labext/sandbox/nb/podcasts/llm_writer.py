@@ -28,7 +28,7 @@ from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.servers import quote_reply
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model
-from labext.sandbox.nb.text import extractive, segmentation
+from labext.sandbox.nb.text import extractive, numbers, segmentation
 
 _SEGMENT_TURNS = {"short": "3 to 5", "medium": "6 to 10", "long": "10 to 16"}
 """Number of turns to ask for, by segment size."""
@@ -112,7 +112,6 @@ _NAME_FIELDS = ("name", "title", "heading", "segment", "topic")
 _DESCRIPTION_FIELDS = ("description", "summary", "content", "details", "text")
 _SPEAKER_FIELDS = ("speaker", "name", "role", "character", "who")
 _DIALOGUE_FIELDS = ("dialogue", "text", "line", "content", "says", "utterance")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 _LIST_ITEM = re.compile(r"^\s*(?:#{1,6}|[-*•]|\(?\d{1,2}[.):]|segment \d{1,2}[.:)]?)\s+(.+)$", re.I)
 _SPEAKER_LINE = re.compile(r"(?:[-*•]\s+)?\W{0,3}([\w .'’-]{1,60}?)\W{0,3}?\s*[:：]\W{0,2}\s*(.+)")
@@ -175,26 +174,19 @@ def _parse_sources(item: Mapping[str, Any], known: Mapping[str, str]) -> tuple[s
     return tuple(dict.fromkeys(known[key] for key in keys if key in known))
 
 
-def numbers_in(text: str) -> set[str]:
-    """Return the numbers of a text, without separators of thousands."""
-    return {re.sub(r",(?=\d{3}(?!\d))", "", number) for number in _NUMBER.findall(text)}
-
-
-def unsupported_numbers(turns: Iterable[Turn], material: set[str]) -> list[str]:
+def unsupported_numbers(text: str, material: set[str]) -> set[str]:
     """Return the numbers over ten of a dialogue that are not among those of the material."""
-    numbers = {number for turn in turns for number in numbers_in(turn.dialogue)}
-    return sorted(
-        number for number in numbers - material if not (number.isdigit() and int(number) <= 10)
-    )
+    missing = numbers.missing_numbers(text, material)
+    return {number for number in missing if not (number.isdigit() and int(number) <= 10)}
 
 
-def remove_numbers(turns: Iterable[Turn], numbers: Sequence[str]) -> list[Turn]:
-    """Return the turns without the sentences that contain certain numbers."""
+def remove_numbers(turns: Iterable[Turn], material: set[str]) -> list[Turn]:
+    """Return the turns without the sentences whose numbers are not in the material."""
     remaining: list[Turn] = []
     for turn in turns:
         sentences = segmentation.split_sentences(turn.dialogue)
         dialogue = " ".join(
-            sentence for sentence in sentences if numbers_in(sentence).isdisjoint(numbers)
+            sentence for sentence in sentences if not unsupported_numbers(sentence, material)
         )
         if dialogue:
             remaining.append(replace(turn, dialogue=dialogue))
@@ -424,24 +416,24 @@ class LlmScriptWriter:
         parse = partial(_complete_turns, plan.speakers, missing, titles)
         problem = f"no dialogue of {', '.join(speaker.name for speaker in plan.speakers)}"
         turns = self._request(prompt, parse, problem)
-        if numbers := unsupported_numbers(turns, self._numbers):
+        dialogue = "\n".join(turn.dialogue for turn in turns)
+        if unsupported := sorted(unsupported_numbers(dialogue, self._numbers)):
             addition = (
-                f"Don't use these numbers, which are not in the material: {', '.join(numbers)}."
+                f"Don't use these numbers, which are not in the material: {', '.join(unsupported)}."
             )
             turns = self._request(f"{prompt}\n\n{addition}", parse, problem)
-            turns = remove_numbers(turns, unsupported_numbers(turns, self._numbers))
+            turns = remove_numbers(turns, self._numbers)
             if not turns or not {item.name for item in missing} <= {item.speaker for item in turns}:
                 raise errors.bad_gateway(
                     f"The model {self._model.name} wrote numbers that are not in the material: "
-                    f"{', '.join(numbers[:5])}. Try again, or choose another model."
+                    f"{', '.join(unsupported[:5])}. Try again, or choose another model."
                 )
         return turns
 
     @cached_property
     def _numbers(self) -> set[str]:
-        return set().union(
-            *(numbers_in(f"{text.title} {text.text}") for text in self._plan.material.texts)
-        )
+        texts = self._plan.material.texts
+        return numbers.find_numbers("\n".join(f"{text.title} {text.text}" for text in texts))
 
     def _request(self, prompt: str, parse: Callable[[str], Sequence[T]], problem: str) -> list[T]:
         """Return the parsed reply of the model.

@@ -149,6 +149,13 @@ def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_remov
         written(site, talker)
 
 
+def test_numbers_of_a_dialogue_may_be_written_in_another_way(site, talker, provider):
+    reply = expected_prompt(("Alex", "Hello."), ("Robin", "Use 0,20 % of it."))
+    provider.replies = lambda _body: reply
+    assert "Use 0,20 % of it." in [turn.dialogue for turn in written(site, talker)]
+    assert not any("not in the material" in request.text for request in provider.requests)
+
+
 def test_missing_speakers_are_requested_once_more(site, talker, provider):
     replies = iter(
         [
