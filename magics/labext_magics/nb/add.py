@@ -289,11 +289,19 @@ def _resolve_items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]
     from labext.nb import uploads
 
     items: list[Path | str] = []
+    errors: list[InputError] = []
     for path_or_url in what:
         if "://" in path_or_url:
             items.append(_url(path_or_url))
-        else:
-            items += [uploads.validate_file(path) for path in _expand_path(path_or_url)]
+            continue
+        for path in _expand_path(path_or_url):
+            try:
+                items.append(uploads.validate_file(path))
+            except InputError as error:
+                errors.append(error)
+    if errors:
+        steps = dict.fromkeys(error.next_step for error in errors)
+        raise InputError(" ".join(error.message for error in errors), " ".join(steps))
     return list(dict.fromkeys([*items, *map(_url, urls)]))
 
 

@@ -64,6 +64,11 @@ LINES: RefusedLines = [
     ),
     ("%nb add empty.pdf data/page.html", InputError, "empty.pdf is empty"),
     ("%nb add 'Fig. 1. Growth at 37.pdf'", InputError, "Growth at 37.pdf is empty"),
+    (
+        "%nb add empty.pdf data 'Fig. 1. Growth at 37.pdf' data/papr.pdf",
+        InputError,
+        "37.pdf is empty. There is no file",
+    ),
     ("%nb add data/paper.pdf data/page.html --title Both", InputError, "there are 2 sources"),
     ("%nb add data/paper.pdf --sync --async", InputError, "Keep one of them"),
     ("%nb source --url ftp://example.org/x", InputError, "is not a URL"),
