@@ -31,6 +31,7 @@ from labext.nb.references import (
 from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
     from labext.nb.chat import Chat
@@ -65,6 +66,13 @@ _SUFFIXES: Mapping[str, ExportFormat] = {
 _BEGIN, _END = "\ue000", "\ue001"
 _NUMBERS = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>#|~&!$])|^(\s*)([-+=]|\d+[.)])(?=\s|$)")
+_FORMULA = re.compile(
+    r"\$\$.+?\$\$|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)|\\\(.+?\\\)|"
+    r"\\\[(?=[^]]*(?:\\[a-zA-Z,]|(?<!\\)[_^])).+?\\\]",
+    re.DOTALL,
+)
+"""A formula in LaTeX; `\\[a\\]` without a command or an index is text in brackets."""
+
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _CODE_LINK_OR_TAG = re.compile(
     r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<(?:[a-z][a-z0-9+.-]+:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
@@ -494,6 +502,7 @@ def _to_html(document: _Document, cited: Sequence[Reference]) -> str:
 
     # Without raw HTML and pictures: nothing runs, and nothing is loaded from elsewhere.
     renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    renderer.inline.ruler.before("escape", "math", _keep_formula)
     title = f"# {escape_markdown(document.title)}"
     body = str(renderer.render("\n\n".join([title, *document.sections])))
     if cited:
@@ -508,6 +517,17 @@ def _to_html(document: _Document, cited: Sequence[Reference]) -> str:
         f"<title>{html.escape(_clean(document.title))}</title>\n</head>\n"
         f'<body style="{_STYLE}">\n{body}</body>\n</html>\n'
     )
+
+
+def _keep_formula(state: StateInline, silent: bool) -> bool:
+    """Keep a formula in LaTeX as it is: in Markdown, `\\,` would be a comma."""
+    formula = _FORMULA.match(state.src, state.pos)
+    if formula is None:
+        return False
+    if not silent:
+        state.pending += html.unescape(formula[0])  # raw HTML was escaped
+    state.pos = formula.end()
+    return True
 
 
 def _html_citation(match: re.Match[str]) -> str:

@@ -163,6 +163,23 @@ def test_html_of_services_is_text_in_every_format(suffix: str, tmp_path: Path) -
         assert 'href="https://a.org/b?c=1&amp;d=2"' in text
 
 
+def test_formulas_in_html_are_kept_as_they_are(tmp_path: Path) -> None:
+    formulas = [
+        r"$x^2\,dx$",
+        "$$\n\\int f\\;dx * a * b\n$$",
+        r"\(k_1 \cdot k_2\)",
+        r"\[E = mc^2\]",
+        "$a<b$",
+    ]
+    text = "\n\n".join([*formulas, r"It costs \$5 or $6, \[sic\], \*."])
+    export(tmp_path / "a.html", answers=[Answer(text, question=r"Why [x] and \[y\]?")])
+    shown = html.unescape((tmp_path / "a.html").read_text())
+    for formula in formulas:
+        assert formula in shown
+    assert "It costs $5 or $6, [sic], *." in shown
+    assert r"Why [x] and \[y\]?" in shown
+
+
 def test_each_block_of_html_has_its_own_direction(tmp_path: Path) -> None:
     answer = Answer("نص\n\n- بند\n\n> قول\n\n<p>", question="سؤال")
     export(tmp_path / "a.html", answers=[answer])
