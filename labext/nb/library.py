@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import logging
@@ -115,7 +116,7 @@ def read_library(path: Path) -> Library:
         raise InputError(f"{path.name} has no entries.", "Check that it is the right file.")
     entries: dict[str, LibraryEntry] = {}
     for entry in fields:
-        title = " ".join(str(entry.get("title") or "").split())
+        title = " ".join(_plain_text(entry.get("title")).split())
         key = str(entry.get("key") or f"number {len(entries) + len(broken) + 1}")
         if not title:
             broken.append(f"{key} (no title)")
@@ -133,8 +134,13 @@ def _entry_text(title: str, fields: Mapping[str, Any]) -> str:
         text = "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
         if text := " ".join(text.split()):
             lines.append(f"{label}: {text}")
-    abstract = str(fields.get("abstract") or "").strip()
+    abstract = _plain_text(fields.get("abstract")).strip()
     return "\n".join(lines) + (f"\n\n{abstract}" if abstract else "")
+
+
+def _plain_text(text: Any) -> str:
+    """Return a title or abstract without its HTML or JATS: H2O, and 10^6 for an exponent."""
+    return html.unescape(_TAG.sub("", _EXPONENT.sub("^", str(text or ""))))
 
 
 def _attached_files(
@@ -158,6 +164,11 @@ def _attached_files(
     return tuple(dict.fromkeys(attached)), tuple(dict.fromkeys(missing))
 
 
+_TAG = re.compile(r"</?(?:i|b|em|strong|sc|sub|sup|span|p|jats:[a-z-]+)(?:\s[^<>]*)?/?>")
+_EXPONENT = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-\u2212+]?\d+<)")
+_SUBSCRIPT = re.compile(r"(?<=[A-Za-z)}])\$\s*_\s*\{?(\d+)\}?\s*\$")
+"""A subscript as in `H$_2$O`."""
+
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
 _NOT_ESCAPED = re.compile(r"(?<!\\)[%&]")
 """Characters that many programs do not escape; `%` would begin a comment, and `&` be left out."""
@@ -173,11 +184,12 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
 
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
     text = _DEGREE.sub("°", path.read_text(encoding="utf-8-sig"))
-    library = parse_string(_NOT_ESCAPED.sub(r"\\\g<0>", text))
+    library = parse_string(_NOT_ESCAPED.sub(r"\\\g<0>", _SUBSCRIPT.sub(r"\1", text)))
     for field in itertools.chain.from_iterable(entry.fields for entry in library.entries):
-        if field.key.lower() == "file":  # names are not LaTeX, and a list is not decoded
+        field.key = field.key.lower()  # the names of authors are only split in `author`
+        if field.key == "file":  # names are not LaTeX, and a list is not decoded
             field.value = re.split(r"(?<!\\);", str(field.value))
-        elif field.key.lower() == "url":
+        elif field.key == "url":
             field.value = re.sub(r"\\?~(?:\{\})?", r"\\textasciitilde{}", str(field.value))
     library = middlewares.LatexDecodingMiddleware(keep_math_mode=False).transform(library)
     library = middlewares.SeparateCoAuthors().transform(library)
@@ -187,7 +199,7 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
         line = (block.start_line or 0) + 1
         broken.append(f"{key[1] if key else 'an entry'} (line {line}{reason})")
     for entry in library.entries:
-        fields = {name.lower(): field.value for name, field in entry.fields_dict.items()}
+        fields = {name: field.value for name, field in entry.fields_dict.items()}
         yield {
             **fields,
             "key": entry.key,
@@ -218,9 +230,16 @@ def _parse_ris(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
             **entry,
             "key": entry.get("id"),
             "title": entry.get("title") or entry.get("primary_title"),
-            "authors": entry.get("authors") or entry.get("first_authors"),
+            "authors": entry.get("authors")
+            or entry.get("first_authors")
+            or entry.get("secondary_authors"),
             "year": str(entry.get("year") or entry.get("publication_year") or "")[:4],
-            "journal": entry.get("journal_name") or entry.get("secondary_title"),
+            "journal": entry.get("journal_name")
+            or entry.get("secondary_title")
+            or entry.get("alternate_title3")
+            or entry.get("alternate_title2")
+            or next(iter(entry.get("unknown_tag", {}).get("BT", ())), None),
+            "abstract": entry.get("abstract") or entry.get("notes_abstract"),
             "pages": "-".join(filter(None, (entry.get("start_page"), entry.get("end_page")))),
             "url": next(iter(entry.get("urls") or ()), None),
             "files": [
@@ -240,11 +259,12 @@ def _parse_csl(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _csl_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    date = (entry.get("issued") or {}).get("date-parts") or [[""]]
+    issued = entry.get("issued") or {}
+    date = issued.get("date-parts") or [[str(issued.get("raw", ""))[:4]]]
     return {
         "key": entry.get("id"),
         "title": entry.get("title"),
-        "authors": [_csl_name(name) for name in entry.get("author") or ()],
+        "authors": [_csl_name(name) for name in entry.get("author") or entry.get("editor") or ()],
         "year": date[0][0] if date[0] else "",
         "journal": entry.get("container-title"),
         "volume": entry.get("volume"),
@@ -259,7 +279,9 @@ def _csl_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _csl_name(name: Mapping[str, Any]) -> str:
-    family, given = name.get("family"), name.get("given")
+    particles = (name.get("dropping-particle"), name.get("non-dropping-particle"))
+    family = " ".join(filter(None, (*particles, name.get("family"))))
+    given = ", ".join(filter(None, (name.get("given"), name.get("suffix"))))
     return ", ".join(filter(None, (family, given))) or str(name.get("literal") or "")
 
 

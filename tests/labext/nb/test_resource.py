@@ -404,6 +404,46 @@ def test_other_formats_have_the_same_fields(folder: Path, name: str, content: st
     assert len(library.files) == (name == "l.ris")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        (
+            "bibdesk.bib",
+            "@book{a, Author = {Cliff, A. and Ord, J.}, Title = {CO$_2$, H$_{2}$O}, Year = 1973}",
+            "Title: CO2, H2O\nAuthors: Cliff, A.; Ord, J.\nYear: 1973",
+        ),
+        (
+            "pubmed.ris",
+            "TY  - JOUR\nT1  - T\nAU  - Lee J\nJA  - Cell\nY1  - 2021 Mar\nN2  - Growth.\nER  -\n",
+            "Title: T\nAuthors: Lee J\nYear: 2021\nJournal: Cell\n\nGrowth.",
+        ),
+        (
+            "endnote.ris",
+            "TY  - CHAP\nT1  - T\nA2  - Doe, J\nBT  - Cells\nER  -\n",
+            "Title: T\nAuthors: Doe, J\nJournal: Cells",
+        ),
+        (
+            "zotero.json",
+            json.dumps(
+                [
+                    {"id": "a", "type": "book", "title": "<i>E. coli</i> in H<sub>2</sub>O"}
+                    | {"editor": [{"family": "Berg", "non-dropping-particle": "van der"}]}
+                    | {"issued": {"raw": "2019-05"}}
+                    | {"abstract": "<jats:p>10<sup>6</sup> &amp; &lt; 0.05, n<sup>1</sup></jats:p>"}
+                ]
+            ),
+            "Title: E. coli in H2O\nAuthors: van der Berg\nYear: 2019\n\n10^6 & < 0.05, n1",
+        ),
+    ],
+)
+def test_libraries_of_programs_have_their_fields(
+    tmp_path: Path, name: str, content: str, expected: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    (entry,) = read_library(tmp_path / name).entries
+    assert entry.text == expected
+
+
 def test_broken_entries_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     path = tmp_path / "library.bib"
     path.write_text(
