@@ -39,6 +39,13 @@ _NO_PLURAL = ("molar", "kelvin", "hertz", "Celsius", "Fahrenheit", "minute.", "g
 _NUMBER = r"(?<![\w.])[−-]?\d[\d,]{0,30}(?:\.\d+)?"
 _UNIT = "|".join(sorted((re.escape(unit) for unit in _UNITS), key=len, reverse=True))
 _QUANTITY = re.compile(rf"({_NUMBER})(\s?)({_UNIT})(?:\s?/\s?({_UNIT}))?(?![\w°])")
+_INVERSE = re.compile(
+    rf"\s?(?<![A-Za-zµ°])({_UNIT}|m)(?:\^?\(?[−⁻]|\^\(?-)([123¹²³])\)?(?!\d)|"
+    rf"(?<=\d)\s?({_UNIT}|m)-([123])(?!\d)"
+)
+"""A unit with a negative exponent; a hyphen is a minus sign only in a quantity: `3 M-1s-1`."""
+
+_POWER = re.compile(rf"({_NUMBER})\s?({_UNIT}|m)(?:([²³])|\^([23]))(?!\w)")
 _PER = re.compile(rf"(?<![\w/])({_UNIT})/({_UNIT})(?![\w°/])")
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-0123456789+-")
@@ -55,6 +62,7 @@ _SIGN_NAMES = {
     "{": "", "}": "", "#": "number", "$": "dollars", "€": "euros", "£": "pounds", "_": " ",
 }  # fmt: skip
 _SIGN = re.compile("[" + re.escape("".join(_SIGN_NAMES) + "".join(_GREEK)) + "]")
+_RATIOS = {"vv": "by volume", "ww": "by weight", "wv": "weight per volume"}
 _ABBREVIATIONS: Mapping[str, str] = {
     "e.g.": "for example", "i.e.": "that is", "et al.": "and others", "vs.": "versus",
     "approx.": "approximately", "ca.": "about", "cf.": "compare", "etc.": "and so on",
@@ -68,6 +76,7 @@ _ABBREVIATION = re.compile(
 _Replacement = Callable[[re.Match[str]], str] | str
 _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
     (_ABBREVIATION, lambda match: _ABBREVIATIONS[match[0]]),
+    (re.compile(r"(\d:\d\d)\s?([ap])m\b"), r"\1 \2 m"),
     # The period of a genus abbreviation ends no sentence: E. coli.
     (re.compile(r"\b([A-Z])\.\s?(?=[a-z]{3,}\b)"), r"\1 "),
     (
@@ -82,6 +91,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
         re.compile(r"(\d)[eE]([−+-]?\d{1,3})\b"),
         lambda match: f"{match[1]} times ten to the {_spell_exponent(match[2])}",
     ),
+    (re.compile(r"(?<![\d.,])(\d{1,3})(?:[\u00a0\u2009\u202f](?=\d{3}\b)| (?=000\b))"), r"\1"),
     (re.compile(r"(\d)\s?[×x]\s?g\b"), r"\1 times gravity"),
     (
         re.compile(r"\bOD\s?_?([₀-₉\d]{3})\b"),
@@ -93,22 +103,38 @@ _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
         re.compile(r"(?<=\d)(\s?°[CF]|\s?%)?\s?[–—-]\s?(?=\d)"),
         lambda match: f"{match[1] or ''} to ",
     ),
+    (_INVERSE, lambda match: _spell_inverse(match)),
+    (_POWER, lambda match: f"{match[1]} {_power(match[3] or match[4])}{_unit(match[2])}s"),
+    (re.compile(rf"({_NUMBER})-({_UNIT})(?![\w°-])"), lambda m: f"{m[1]} {_UNITS[m[2]]}"),
     (_QUANTITY, lambda match: _spell_quantity(match)),
     (_PER, lambda match: f"{_UNITS[match[1]]}s per {_UNITS[match[2]]}"),
+    (re.compile(rf"(?<=[a-z])/({_UNIT})(?![\w°/])"), lambda match: f" per {_UNITS[match[1]]}"),
+    (
+        re.compile(r"\(?\b([vw])(?:ol|t)?/([vw])(?:ol|t)?\b\)?"),
+        lambda match: _RATIOS.get(f"{match[1]}{match[2]}", match[0]),
+    ),
+    (re.compile(r"(?<![\d/])(\d{1,3})/(\d{1,3})(?![\d/])"), r"\1 over \2"),
+    (re.compile(r"(?<![\w:.])1:(?=\d)(?!\d\d [ap] m)"), "1 to "),
+    (
+        re.compile(r"([$€£])(\d(?:[\d,.]*\d)?)"),
+        lambda match: f"{match[2]} {_SIGN_NAMES[match[1]]}",
+    ),
     (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
     (re.compile(r"(?<![\w.])[−-](?=\d)"), "minus "),
     (re.compile(r"(?<=[A-Za-z])⁺"), " plus"),
-    (re.compile(r"(?<=[A-Za-z])⁻"), " minus"),
+    (re.compile(r"(?<=[A-Za-z])⁻|(?<=[A-Z])−(?![\w.])"), " minus"),
+    (re.compile(r"(?<=\w)\^(\d?)[−-](?![\d.])"), r" \1 minus"),
+    (re.compile(r"(?<=\b[35])[′'’](?=\W|$)"), " prime"),
     # Genes: araBAD, lacZ, pBAD.
     (
-        re.compile(r"\b([a-z]{3})([A-Z]{1,4})(?=\d{0,3}\b|Δ|::)"),
+        re.compile(r"(?:\b|(?<=Δ))([a-z]{3})([A-Z]{1,4})(?=\d{0,3}\b|Δ|::)"),
         lambda match: f"{match[1]} {' '.join(match[2])}",
     ),
     (re.compile(r"\b([pm])([A-Z]{2,6})(?=\d{0,4}\b)"), lambda match: f"{match[1]} {match[2]}"),
     # Only the first digits of a very long number are spoken, one by one.
     (re.compile(r"\d{13,}"), lambda match: f"{' '.join(match[0][:4])} and so on"),
     (re.compile(r"\s[–—]\s|—"), ", "),
-    (re.compile(r"(?<=\w)/(?=\w)"), " or "),
+    (re.compile(r"(?<=[^\W\d])/(?=\w)|(?<=\d)/(?=[^\W\d])"), " or "),
     (_SIGN, lambda match: f" {_GREEK.get(match[0]) or _SIGN_NAMES.get(match[0], '')} "),
     (re.compile(r"(?<!\s)\s+(?=[,.;:!?])"), ""),
 )
@@ -124,6 +150,18 @@ def spell_out(text: str) -> str:
 
 def _spell_exponent(number: str) -> str:
     return number.translate(_SUPERSCRIPTS).replace("−", "-").replace("+", "").replace("-", "minus ")
+
+
+def _spell_inverse(match: re.Match[str]) -> str:
+    return f" per {_power(match[2] or match[4])}{_unit(match[1] or match[3])}"
+
+
+def _power(exponent: str) -> str:
+    return {"1": "", "2": "square ", "3": "cubic "}[exponent.translate(_SUPERSCRIPTS)]
+
+
+def _unit(unit: str) -> str:
+    return _UNITS.get(unit, "meter")
 
 
 def _spell_quantity(match: re.Match[str]) -> str:
