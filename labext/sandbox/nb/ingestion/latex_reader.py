@@ -52,6 +52,9 @@ _CITATION_LIST = """
     cite citet citep citealt citealp citeauthor citeyear Cite Citet Citep Citealt Citealp parencite
     textcite autocite footcite
 """
+_UNREAD_LIST = """
+    bibliographystyle cline glsadd hypersetup index nocite pagestyle thanks thispagestyle
+"""
 _MACROS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("frac", "dfrac", "tfrac", "nicefrac", "sfrac"), ("{{", "(%(1)s)/(%(2)s)")),
     **dict.fromkeys(("SIrange", "qtyrange"), ("[{{{", "%(2)s–%(3)s %(4)s")),
@@ -64,15 +67,22 @@ _MACROS: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(("SI", "qty"), ("[{[{", "%(2)s %(4)s")),
     **dict.fromkeys(_CITATION_LIST.split(), ("*[[{", "[%(4)s]")),
-    **dict.fromkeys(("autoref", "cref", "Cref", "eqref", "pageref"), ("*{", "<ref>")),
-    **dict.fromkeys(("keywords", "mbox", "textmd", "textsf", "texttt", "textup"), ("{", "%(1)s")),
-    **dict.fromkeys(("author", "caption"), ("[{", "%(2)s")),
     **dict.fromkeys(
-        ("cline", "pagestyle", "thispagestyle", "bibliographystyle", "index"), ("{", "")
+        ("autoref", "cref", "Cref", "eqref", "nameref", "pageref", "ref", "vref"), ("*{", "<ref>")
     ),
+    **dict.fromkeys(("keywords", "mbox", "textmd", "textsf", "texttt", "textup"), ("{", "%(1)s")),
+    **dict.fromkeys(("author", "affil", "hyperref"), ("[{", "%(2)s")),
+    **dict.fromkeys(_UNREAD_LIST.split(), ("{", "")),
+    **dict.fromkeys(("hyperlink", "hypertarget", "href"), ("{{", "%(2)s")),
+    **dict.fromkeys(("fontsize", "markboth"), ("{{", "")),
+    "addcontentsline": ("{{{", ""),
+    "caption": ("*[{", "%(3)s"),
+    **dict.fromkeys(("footnotemark", "printbibliography"), ("[", "")),
+    "footnotetext": ("[{", " [%(2)s]"),
+    "tnote": ("{", " [%(1)s]"),
+    "todo": ("[{", ""),
     "cmidrule": ("[{", ""),
     "bibitem": ("[{", "\n\n[%(2)s]"),
-    "href": ("{{", "%(2)s"),
     "includegraphics": ("*[[{", ""),
     "multicolumn": ("{{{", "%(3)s"),
     "multirow": ("[{[{[{", "%(6)s"),
@@ -94,7 +104,9 @@ _MACROS: dict[str, tuple[str, str]] = {
 _TABLES = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "longtable": "[{", "array": "[{"}
 _ENVIRONMENTS = {
     **dict.fromkeys(("enumerate", "itemize", "description", "table", "table*"), "["),
-    **dict.fromkeys(("thebibliography", "multicols"), "{"),
+    **dict.fromkeys(("Highlighting", "tablenotes", "threeparttable", "tikzpicture"), "["),
+    **dict.fromkeys(("adjustbox", "thebibliography", "multicols"), "{"),
+    **dict.fromkeys(("subfigure", "subtable"), "[{"),
     "minipage": "[[[{",
     "wrapfigure": "[{[{",
 }
@@ -104,9 +116,15 @@ _SYMBOL_LIST = """
     joule=J kelvin=K liter=L litre=L meter=m metre=m minute=min molar=M mole=mol newton=N ohm=Ω
     pascal=Pa percent=% second=s volt=V watt=W pico=p nano=n micro=µ milli=m centi=c kilo=k mega=M
     giga=G per=/ squared=² cubed=³ ng=ng ug=µg mg=mg kg=kg ul=µL ml=mL nM=nM uM=µM mM=mM nm=nm um=µm
-    mm=mm cm=cm textgreater=> textless=< textbar=| textdegree=° textmu=µ
+    mm=mm cm=cm g=g m=m s=s ms=ms us=µs K=K mL=mL uL=µL mol=mol mmol=mmol umol=µmol nmol=nmol Hz=Hz
+    kHz=kHz textgreater=> textless=< textbar=| textdegree=° textmu=µ
 """
-_SYMBOLS = dict(unit.split("=") for unit in _SYMBOL_LIST.split())
+_GREEK_LIST = (
+    "alpha=α beta=β gamma=γ delta=δ kappa=κ lambda=λ mu=µ pi=π sigma=σ tau=τ phi=φ omega=ω"
+)
+_SYMBOLS = dict(unit.split("=") for unit in _SYMBOL_LIST.split()) | dict(
+    f"{font}{letter}".split("=") for font in ("text", "up") for letter in _GREEK_LIST.split()
+)
 """Units and prefixes of siunitx, and symbols that pylatexenc does not know."""
 
 
@@ -180,7 +198,8 @@ class _Converter:
                 for name in _TABLES
                 if name != "array"
             ]
-            + [latex2text.EnvironmentTextSpec("enumerate", simplify_repl=_enumeration_text)],
+            + [latex2text.EnvironmentTextSpec("enumerate", simplify_repl=_enumeration_text)]
+            + [latex2text.EnvironmentTextSpec("tikzpicture", discard=True)],
             prepend=True,
         )
         text_context.set_unknown_macro_spec(
@@ -229,8 +248,13 @@ class _Converter:
 def _table_text(node: Any, l2tobj: Any) -> str:
     """Return a table with a line per row; the name of the second parameter is pylatexenc's."""
     rows: list[list[list[Any]]] = [[[]]]
+    start = None
     for part in node.nodelist:
-        if getattr(part, "macroname", "") in ("\\", "tabularnewline"):
+        if getattr(part, "macroname", "") == "endfirsthead":
+            start = len(rows) - 1
+        elif getattr(part, "macroname", "") == "endhead" and start is not None:
+            rows[start:] = [[[]]]  # the header of the next page
+        elif getattr(part, "macroname", "") in ("\\", "tabularnewline"):
             rows.append([[]])
         elif getattr(part, "specials_chars", "") == "&":
             rows[-1].append([])

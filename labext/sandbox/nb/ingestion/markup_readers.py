@@ -191,7 +191,7 @@ def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     source = _RTF_CELL_PARAGRAPH.sub("", _RTF_LIST_NUMBER.sub("{", source))
     source = _RTF_SUPERSCRIPT.sub(rf"\\super {reading.SUPERSCRIPT}", source)
     source = _RTF_HEADING.sub(lambda level: f"{'#' * (int(level[1]) + 1)} ", source)
-    title = _RTF_TITLE.search(source)
+    title = next(reversed([*_RTF_TITLE.finditer(source)]), None)  # the first one may be ANSI
     try:
         text = _rtf_text(_with_rtf_notes(source))
         title_text = None if title is None else _rtf_text(rf"{{\rtf1\ansi {title[0][8:]}")

@@ -61,6 +61,12 @@ _MARKED_HEADING = re.compile(f"(?m)^[^\\S\n]*{_HEADING_MARK}([1-6])[^\\S\n]+(\\S
 _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
 """The mark of a heading without text."""
 
+_FOOTNOTES = (
+    "//*[@role='doc-endnotes' or @role='doc-footnote' or starts-with(@id, 'sdfootnote') or "
+    "starts-with(@id, 'sdendnote') or contains(concat(' ', @class, ' '), ' footnotes ')]"
+)
+"""XPath of footnotes as written by pandoc, LibreOffice and others."""
+
 _MARKED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:(?:\d+|[a-zA-Z]|[ivxIVX]+)\.|-) )")
 _INLINE_LIST = """
     a abbr b bdi bdo big blink cite code data del dfn em embed font i iframe img ins kbd mark q rp
@@ -111,6 +117,7 @@ def _parse_html(text: str) -> Any:
         tree = html.document_fromstring(source, parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+    _keep_footnotes(tree)
     _mark_list_items(tree)
     reading.fill_spans(tree)
     reading.mark_exponents(tree)
@@ -119,6 +126,18 @@ def _parse_html(text: str) -> Any:
         formula.tag = "span"  # trafilatura drops others
         formula.getparent().attrib.pop("style", None)  # Wikipedia shows a picture of it instead
     return tree
+
+
+def _keep_footnotes(tree: Any) -> None:
+    """Remove what trafilatura drops footnotes and headings for: their classes and anchors."""
+    for note in tree.xpath(_FOOTNOTES):
+        for element in note.iter():
+            for name in ("class", "id", "role"):
+                element.attrib.pop(name, None)
+            element.attrib.pop("href", None)
+    for anchor in [*tree.iter("a")]:
+        if anchor.get("href") is None:
+            anchor.drop_tag()
 
 
 def _html_title(tree: Any) -> str | None:
@@ -202,7 +221,8 @@ def _blocks(element: Any) -> Iterator[str]:
             if next(row.iterancestors("table")) is element
         )
         if table := reading.format_table(rows):
-            yield table
+            captions = (" ".join(item.text_content().split()) for item in element.iter("caption"))
+            yield "\n\n".join([*filter(None, captions), table])
     elif element.tag in _HEADING_TAGS:
         if text := " ".join(element.text_content().split()):
             yield f"{'#' * int(element.tag[1])} {text}"

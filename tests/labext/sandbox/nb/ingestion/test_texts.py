@@ -453,6 +453,22 @@ def test_sections_of_latex_are_headings(read, name):
             "Strain | Rate |  | From\n| LB | M9\nA | 1.2 | 0.4 | Lee",
         ),
         (r"\section{The {lac} operon}\label{s} Cells grew.", "## The lac operon\n\nCells grew."),
+        (
+            r"\hypertarget{a}{\section{Results}}\addcontentsline{toc}{section}{A}\hyperref[a]{It}"
+            r"\todo{Check} in \ref*{b}.",
+            "## Results\n\nIt in <ref>.",
+        ),
+        (
+            r"\begin{subfigure}[b]{0.4\textwidth}\caption*{Cells}\end{subfigure}"
+            r"\begin{tikzpicture}[scale=2]\draw (0,0) -- (1,1);\end{tikzpicture}",
+            "Cells",
+        ),
+        (
+            "\\begin{longtable}{ll}\nA & B \\\\\n\\midrule\n\\endfirsthead\n\\toprule\nA & B \\\\\n"
+            "\\endhead\n1 & 2 \\\\\n\\end{longtable}",
+            "A | B\n1 | 2",
+        ),
+        (r"At \unit{\kg\m\per\s}, \textalpha{} and $\upbeta$.", "At kgm/s, α and β."),
     ],
 )
 def test_text_in_macros_of_latex_is_read(read, latex, expected):
@@ -510,6 +526,26 @@ def test_definitions_of_latex_environments_take_little_time(read):
 )
 def test_text_of_rich_text_is_read_without_codes(read, content, expected):
     assert read(rb"{\rtf1 %b}" % content).text == expected
+
+
+def test_footnotes_anchors_and_captions_of_html_are_read(read):
+    filler = "Cells grow until noon and are then kept cold. " * 9
+    page = (
+        f'<html><body><p>{filler}</p><h1 class="western"><a name="b"></a>Strains</h1>'
+        '<p>DH10B<a href="#a">1</a>.</p><section class="footnotes" role="doc-endnotes"><ol>'
+        '<li id="a"><p>Of a <a href="https://a.example">page</a>.<a href="#r">↩</a></p></li>'
+        '<li id="b"><p>Of 42 kDa.<a href="#s">↩</a></p></li></ol></section></body></html>'
+    )
+    text = read(page.encode(), "page.html").text
+    assert "# Strains" in text
+    assert "Of 42 kDa." in text
+    table = "<table><caption>Rates\nof strains</caption><tr><th>A</th><th>B</th></tr></table>"
+    assert read(table.encode(), "page.html").text == "Rates of strains\n\nA | B"
+
+
+def test_title_of_rich_text_is_its_unicode_form(read):
+    titles = r"{\upr{\title ?lacZ}{\*\ud{\title \u916?lacZ}}}"
+    assert read(rf"{{\rtf1\ansi{{\info{titles}}}Text.}}".encode(), "a.rtf").title == "ΔlacZ"
 
 
 def test_rich_text_has_headings_and_a_title(read):
