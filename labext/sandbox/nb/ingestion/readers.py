@@ -67,6 +67,8 @@ _FOOTNOTES = (
 )
 """XPath of footnotes as written by pandoc, LibreOffice and others."""
 
+_BLANKS = re.compile(r"\s+")
+_NOT_LETTER = re.compile(r"[\W_]+")
 _MARKED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:(?:\d+|[a-zA-Z]|[ivxIVX]+)\.|-) )")
 _INLINE_LIST = """
     a abbr b bdi bdo big blink cite code data del dfn em embed font i iframe img ins kbd mark q rp
@@ -158,9 +160,13 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
+    for figure in tree.xpath("//figure | //figcaption[not(p)] | //blockquote[.//table]"):
+        figure.tag = "p" if figure.tag == "figcaption" else "div"  # others lose their text
     for heading in [*tree.iter(*_HEADING_TAGS)]:
         if next(heading.iterancestors("table"), None) is not None:
             continue
+        _join_lines(heading)
+        _keep_section(heading)
         heading.text = f"{_HEADING_MARK}{heading.tag[1]} {heading.text or ''}"
         heading.tag = "p"  # trafilatura drops headings outside of <main> and <article>
     try:
@@ -174,6 +180,25 @@ def _main_text(tree: Any) -> str:
     text = _MARKED_HEADING.sub(lambda line: f"\n{'#' * int(line[1])} {line[2]}\n", str(text))
     text = _MARKED_ITEM.sub(r"\1", _OTHER_MARK.sub("", text))
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _join_lines(heading: Any) -> None:
+    """Put the text of a heading on one line."""
+    for element in heading.iter():
+        element.text = _BLANKS.sub(" ", element.text or "")
+        if element is not heading:
+            element.tail = _BLANKS.sub(" ", element.tail or "")
+
+
+def _keep_section(heading: Any) -> None:
+    """Remove the name of a section if it is that of its heading.
+
+    trafilatura drops sections with some names, such as `related-work` and `author-contributions`.
+    """
+    section = heading.getparent()
+    title = _NOT_LETTER.sub("", heading.text_content()).lower()
+    if section is not None and _NOT_LETTER.sub("", section.get("id", "")).lower() == title:
+        section.attrib.pop("id", None)
 
 
 def _mark_list_items(tree: Any) -> None:

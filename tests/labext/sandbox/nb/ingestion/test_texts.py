@@ -543,6 +543,34 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
     assert read(table.encode(), "page.html").text == "Rates of strains\n\nA | B"
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (
+            "<figure><img src='x.png'><figcaption>Figure 1. Growth of cells</figcaption></figure>",
+            "Figure 1. Growth of cells",
+        ),
+        (
+            "<figure><figcaption><p>Fig. 2. Growth of <i>E. coli</i></p></figcaption></figure>",
+            "Fig. 2. Growth of E. coli",
+        ),
+        (
+            "<blockquote><table><tr><th>Strain</th><th>Rate</th></tr><tr><td>A</td><td>1</td></tr>"
+            "</table></blockquote>",
+            "| A | 1 |",
+        ),
+        (
+            "<section id='related-work'><h2>Related\nwork</h2><p>Of others.</p></section>",
+            "## Related work\n\nOf others.",
+        ),
+    ],
+)
+def test_captions_and_sections_of_a_long_page_are_kept(read, part, expected):
+    filler = f"<p>{'Cells grow until noon and are then kept cold. ' * 9}</p>"
+    page = f"<html><body><article>{filler}{part}{filler}</article></body></html>"
+    assert expected in read(page.encode(), "page.html").text
+
+
 def test_title_of_rich_text_is_its_unicode_form(read):
     titles = r"{\upr{\title ?lacZ}{\*\ud{\title \u916?lacZ}}}"
     assert read(rf"{{\rtf1\ansi{{\info{titles}}}Text.}}".encode(), "a.rtf").title == "ΔlacZ"
