@@ -162,6 +162,9 @@ def _main_text(tree: Any) -> str:
 
     for figure in tree.xpath("//figure | //figcaption[not(p)] | //blockquote[.//table]"):
         figure.tag = "p" if figure.tag == "figcaption" else "div"  # others lose their text
+    for line_break in tree.xpath("//li//br"):  # the text after it loses blanks
+        line_break.tail = f" {line_break.tail or ''}"
+        line_break.drop_tag()
     for heading in [*tree.iter(*_HEADING_TAGS)]:
         if next(heading.iterancestors("table"), None) is not None:
             continue

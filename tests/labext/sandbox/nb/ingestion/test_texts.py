@@ -563,6 +563,7 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
             "<section id='related-work'><h2>Related\nwork</h2><p>Of others.</p></section>",
             "## Related work\n\nOf others.",
         ),
+        ("<ul><li>Add<br>5 mL of <b>M9</b> at 37.</li></ul>", "- Add 5 mL of M9 at 37."),
     ],
 )
 def test_captions_and_sections_of_a_long_page_are_kept(read, part, expected):
