@@ -22,7 +22,7 @@ _LINE_END_HYPHEN = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
 """The characters that PDFium returns for a hyphen at the end of a line."""
 
 _HYPHENATION = re.compile(
-    rf"(?<=[^\W\d_][a-z\u00df-\u00ff]){_LINE_END_HYPHEN.pattern}(?=[a-z\u00df-\u00ff])"
+    rf"(?<=[^\W\d_][a-z\u00df-\u00ffﬀ-ﬄ]){_LINE_END_HYPHEN.pattern}(?=[a-z\u00df-\u00ff])"
 )
 """A hyphen within a word, not that of a compound such as `IL-6` or `E-value`."""
 
@@ -36,6 +36,9 @@ _PLACEHOLDER_TITLE = re.compile(
 
 _MAX_HEADING_WORDS = 12
 """Maximum words of a heading in the font size of the text."""
+
+_MAX_HEADER_GAP = 4
+"""Maximum lines from the first line of a table's header to its first row, blank ones included."""
 
 _MAX_LARGE_WORDS = 30
 """Maximum words of a heading in a larger font, which may be wrapped."""
@@ -93,8 +96,9 @@ _LIGATURE = re.compile(
     r"(?<!\w)\x1c(?=[tx])"  # fit, fix
 )
 _LIGATURES = str.maketrans("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ")
+_HYPHEN_AFTER_LIGATURE = re.compile(r"(?<=[ﬀ-ﬄ])-(?=\r?\n[a-z])")
 _DASH = re.compile(r"(?<=\w)[\x15\x16](?=\w|\s*$)", re.MULTILINE)
-_DASHES = str.maketrans("\x15\x16", "\u2013\u2014")
+_T1_CODES = str.maketrans("\x10\x11\x12\x13\x14\x15\x16", "“”„«»–—")
 """Codes of LaTeX's bitmap fonts, which name no characters; in formulas they have other meanings."""
 
 _BULLET = re.compile("(?m)^[\x80-\x9f\ue000-\uf8ff\u25aa\u25a0\u25cf\u25e6\u2023][ \t]+(?=\\S)")
@@ -246,8 +250,12 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
 
 def _decode_bitmap_fonts(text: str) -> str:
     """Return the text with the ligatures and dashes of LaTeX's bitmap fonts, of the same length."""
+    is_t1 = any(code[0] >= "\x1b" for code in _LIGATURE.finditer(text))
     text = _LIGATURE.sub(lambda code: code[0].translate(_LIGATURES), text)
-    return _DASH.sub(lambda code: code[0].translate(_DASHES), text)
+    text = _HYPHEN_AFTER_LIGATURE.sub("\x02", text)
+    if is_t1:
+        return text.translate(_T1_CODES)
+    return _DASH.sub(lambda code: code[0].translate(_T1_CODES), text)
 
 
 def _repair_characters(text: str, is_tex: bool) -> str:
@@ -289,7 +297,7 @@ def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], di
     places = [place for place, character in enumerate(characters) if not character.isspace()]
     if len(places) != _count_visible(content):  # some are outside of the page
         return content.splitlines(), _read_lines(text, characters, characters)[1]
-    content = _place_accents(text, places, content)
+    content = _place_accents(text, places, _restore_spaces(text, places, content))
     lines: list[str] = []
     fonts: dict[str, _Font] = {}
     start = 0
@@ -304,6 +312,18 @@ def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], di
 
 def _count_visible(text: str) -> int:
     return len("".join(text.split()))
+
+
+def _restore_spaces(text: Any, places: Sequence[int], content: str) -> str:
+    """Return the content with the spaces after exponents that PDFium's bounded text lacks.
+
+    There, the text of the whole page has a line break.
+    """
+    parts = _VISIBLE.split(content)
+    for number, (before, after) in enumerate(pairwise(places), 1):
+        if after - before > 1 and not parts[2 * number]:
+            parts[2 * number] = _space_between(_box(text, before), _box(text, after)) or ""
+    return "".join(parts)
 
 
 def _place_accents(text: Any, places: list[int], content: str) -> str:
@@ -550,11 +570,12 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
     """Return whether a line in the font size of the text is a heading.
 
     A heading is short, does not end a sentence, precedes a capital letter or a digit, but not a row
-    of a table, and is bold or follows the end of a sentence.
+    of a table or the second line of its header, and is bold or follows the end of a sentence.
     """
     line = page.lines[number].strip()
     before = page.lines[number - 1].strip() if number else ""
     after = page.lines[number + 1].strip() if number + 1 < len(page.lines) else ""
+    rows = [row.strip() for row in page.lines[number + 1 :][:_MAX_HEADER_GAP] if row.strip()][:2]
     font = page.fonts.get(line)
     is_bold = font is not None and font.bold and not body.bold
     return (
@@ -565,6 +586,6 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
         and (line[0].isupper() or line[0].isdigit())
         and (after[:1].isupper() or after[:1].isdigit())
         and len(line) < longest * 0.8
-        and not passages.is_row_of_values(after)
+        and not any(map(passages.is_row_of_values, rows[: 1 if is_bold else 2]))
         and (is_bold or not before or bool(_SENTENCE_END.search(before)))
     )

@@ -20,7 +20,7 @@ _NUMBERED_ABBREVIATIONS = frozenset(
     {"al", "approx", "ca", "eq", "eqs", "fig", "figs", "no", "nr", "p", "pp", "ref", "refs"}
     | {"sec", "tab", "vol"}
 )
-"""Abbreviations that end no sentence before a number: `Fig. 2`."""
+"""Abbreviations that end no sentence before a number: `Fig. 2`, `et al. [3]`."""
 
 _STOPWORD_LIST = """
     a about above after again all also although am an and another any are as at be became because
@@ -182,6 +182,6 @@ def _ends_sentence(block: str, start: int, end: re.Match[str]) -> bool:
     last = before[-1].lstrip("([\"'“‘").lower() if before else ""
     if last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha()) or after[0].islower():
         return False
-    if after[0].isdigit() and last in _NUMBERED_ABBREVIATIONS:
+    if after.lstrip("([")[:1].isdigit() and last in _NUMBERED_ABBREVIATIONS:
         return False
     return not (len(before) == 1 and last.isdigit())  # the number of a list item

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pypdfium2  # type: ignore[import-untyped]
 import pytest
 from labext_test_documents import chinese_pdf, pdf
 
@@ -93,6 +94,8 @@ def test_header_of_a_table_in_a_pdf_stays_with_its_rows(read, mark):
     body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
     text = f"Table 1. Yields of the protein.\n{mark}Strain Medium Yield (mg/L) OD600 n\n{rows}"
     assert f"Strain Medium Yield (mg/L) OD600 n\n{rows}" in read(pdf([f"{body}\n{text}"])).text
+    two_lines = f"{mark}Strain Rate Yield\nLB M9 (g/L)\n{rows}"
+    assert mark or two_lines in read(pdf([f"{body}\nTable 2. Rates.\n{two_lines}"])).text
     heading = f"{body}\n{mark}Results of 2021\nStrains of 3 species grew at 37 in 2 media."
     assert "\n\nResults of 2021\n\nStrains" in read(pdf([heading])).text
 
@@ -137,6 +140,7 @@ def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
         # LaTeX with bitmap fonts
         ("di\x1berent coe\x1ecients: \x1ct, o\x1b", "different coefficients: fit, off"),
         ("pages 139\x15142, e\x0bects, \x0erst", "pages 139–142, effects, ffirst"),
+        ("1.95 \x15 1.0 \x16 \x10\x1ct\x11", "1.95 – 1.0 — “fit”"),
     ],
 )
 def test_symbols_of_a_pdf_have_their_usual_characters(read, line, expected):
@@ -161,6 +165,13 @@ def test_accent_of_latex_after_its_line_is_joined_with_the_letter_below(read):
     )
     quoted = pdf(["`overall' mortality"], "12TeX").replace(b"/Title (12TeX)", b"/Creator (TeX)")
     assert read(quoted).text == "`overall' mortality"
+
+
+def test_spaces_that_the_bounded_text_of_pdfium_lacks_are_kept(read, monkeypatch):
+    whole = pypdfium2.PdfTextPage.get_text_range
+    lacking = lambda page: whole(page).replace("1 for", "1for")  # noqa: E731
+    monkeypatch.setattr(pypdfium2.PdfTextPage, "get_text_bounded", lacking)
+    assert read(pdf(["0.78 h^{-1} for cells"])).text == "0.78 h-1 for cells"
 
 
 def test_old_style_figures_of_a_pdf_are_no_exponents(read, monkeypatch):
@@ -207,6 +218,8 @@ def test_hyphens_at_line_ends_of_a_pdf_are_kept_in_compounds(read):
     expected = "A microorganism, IL-6, the E-value, Michaelis-Menten kinetics, mRNA-binding"
     assert read(pdf([text])).text == expected
     assert read(pdf(["At 37-\n40 degrees"])).text == "At 37-\n40 degrees"
+    ligature = chinese_pdf(["signi\x1c-", "cantly"])
+    assert read(ligature).text == "significantly"
 
 
 @pytest.mark.parametrize(

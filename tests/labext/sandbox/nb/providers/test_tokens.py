@@ -56,6 +56,11 @@ def test_hostile_text_is_split_in_linear_time(text: str) -> None:
     assert all(sentence in text for sentence in set(segmentation.split_sentences(text)))
 
 
+def test_references_in_brackets_do_not_end_sentences() -> None:
+    sentences = ["As in Li et al. [1].", "See Refs. (2, 3) and Eq. (4).", "By Li et al. (2020)."]
+    assert segmentation.split_sentences(" ".join(sentences)) == sentences
+
+
 def test_cjk_sentences_are_split_without_spaces() -> None:
     assert segmentation.split_sentences("細胞は増える。なぜ？砂糖だ。") == [
         "細胞は増える。",
