@@ -18,7 +18,7 @@ from typing import Any
 from labext.genbank import complete_locus_lines
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
-from labext.sandbox.nb.ingestion.readers import find_heading, read_page
+from labext.sandbox.nb.ingestion.readers import chapter_text, find_heading, read_page
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _DELIMITERS = "\t;|,"
@@ -78,6 +78,9 @@ _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _OVERWRITTEN = re.compile(r"[^\r\n]*\r(?=[^\r\n])")
 """Text before a carriage return, such as earlier states of a progress bar."""
 
+_OBJECT = re.compile(r"<[\w.]+(?: object)?(?: at 0x[\da-fA-F]+)?>")
+"""The text of an output that only its HTML shows, such as a styled table."""
+
 _CLEAR_OUTPUTS = "clear its large outputs, save it and add it again"
 
 
@@ -122,6 +125,9 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
         text = "".join(
             output.get("text") or data.get("text/markdown") or data.get("text/plain") or error
         )
+        page = "".join(data.get("text/html", ()))
+        if page and _OBJECT.fullmatch(text.strip()):
+            text = chapter_text(page.encode())
         yield _OVERWRITTEN.sub("", _TERMINAL_CODE.sub("", text))
 
 

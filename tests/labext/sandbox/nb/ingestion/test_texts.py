@@ -350,6 +350,19 @@ def test_notebook_is_read_with_its_outputs(read):
             {"data": {"text/plain": "<IPython.Markdown>", "text/markdown": ["# Dose\n", "5 mg"]}},
             "# Dose\n5 mg",
         ),
+        (
+            {
+                "data": {
+                    "text/plain": ["<pandas.io.formats.style.Styler at 0x7f43a1>"],
+                    "text/html": [
+                        "<style>td {}</style><table><tr><th>A</th>",
+                        "<td>5</td></table>",
+                    ],
+                }
+            },
+            "A | 5",
+        ),
+        ({"data": {"text/plain": "<5 mM>", "text/html": "<p>5 mM</p>"}}, "<5 mM>"),
     ],
 )
 def test_errors_and_markdown_outputs_of_a_notebook_are_read(read, output, expected):
