@@ -40,6 +40,11 @@ _MAX_HEADING_WORDS = 12
 _MAX_HEADER_GAP = 4
 """Maximum lines from the first line of a table's header to its first row, blank ones included."""
 
+_LINE_NUMBER = re.compile(r"(\d{1,4})(?:[ \t]+(.*))?")
+_MIN_LINE_NUMBERS = 15
+_MIN_NUMBERED = 0.7
+"""Share of the lines of a page that have a number in the margin, at least."""
+
 _MAX_LARGE_WORDS = 30
 """Maximum words of a heading in a larger font, which may be wrapped."""
 
@@ -163,6 +168,7 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
         )
     if not any(line.strip() for page in pages for line in page.lines):
         raise _no_text(pages)
+    pages = _without_line_numbers(pages)
     body = _body_font(pages)
     pages = [*_without_repeated_margins(pages, body)]
     texts = [_separate_headings(page, body) for page in pages]
@@ -406,6 +412,54 @@ def _mark_exponents(text: Any, places: Sequence[int], line: str) -> str:
         if is_raised and _font_key(text, places[end - 1]) != _font_key(text, places[end]):
             line = f"{line[: match.start()]}^{line[match.start() :]}"
     return line
+
+
+def _without_line_numbers(pages: list[_Page]) -> list[_Page]:
+    """Return pages without the numbers that manuscripts have in the margin beside their lines.
+
+    They precede the lines or follow the text of the page.
+    """
+    numbered = [_numbered_lines(page) for page in pages]
+    if not any(map(_is_manuscript, pages, numbered)):
+        return pages
+    return [_without_numbers(page, numbers) for page, numbers in zip(pages, numbered, strict=True)]
+
+
+def _numbered_lines(page: _Page) -> dict[int, str]:
+    """Return the rest of each line that begins with one of consecutive numbers, by its place."""
+    found = [
+        (place, int(match[1]), match[2] or "")
+        for place, line in enumerate(page.lines)
+        if (match := _LINE_NUMBER.fullmatch(line.strip()))
+    ]
+    return {
+        place: rest
+        for one, other in pairwise(found)
+        if other[1] == one[1] + 1
+        for place, _, rest in (one, other)
+    }
+
+
+def _is_manuscript(page: _Page, numbers: Mapping[int, str]) -> bool:
+    """Return whether most lines of a page have a number in the margin, unlike rows of a table."""
+    texts = [line for place, line in enumerate(page.lines) if numbers.get(place, line).strip()]
+    values = sum(map(passages.is_row_of_values, filter(None, numbers.values())))
+    return (
+        len(numbers) >= max(_MIN_LINE_NUMBERS, _MIN_NUMBERED * len(texts))
+        and values <= len(numbers) / 2
+    )
+
+
+def _without_numbers(page: _Page, numbers: Mapping[int, str]) -> _Page:
+    fonts = dict(page.fonts)
+    lines = []
+    for place, line in enumerate(page.lines):
+        rest = numbers.get(place, line)
+        if rest or not line.strip():
+            lines.append(rest)
+        if rest != line and line.strip() in page.fonts:
+            fonts.setdefault(rest, page.fonts[line.strip()])
+    return replace(page, lines=lines, fonts=fonts)
 
 
 def _without_repeated_margins(pages: Sequence[_Page], body: _Font) -> Iterator[_Page]:

@@ -174,6 +174,25 @@ def test_spaces_that_the_bounded_text_of_pdfium_lacks_are_kept(read, monkeypatch
     assert read(pdf(["0.78 h^{-1} for cells"])).text == "0.78 h-1 for cells"
 
 
+@pytest.mark.parametrize("is_block", [False, True])
+def test_line_numbers_of_a_manuscript_are_not_read(read, is_block):
+    lines = [f"of cells that grew for {n} hours at 37 degrees and" for n in range(20)]
+    numbers = [str(n) for n in range(98, 118)]
+    first = [*lines, *numbers] if is_block else map(" ".join, zip(numbers, lines, strict=True))
+    pages = ["\n".join(first), "118 the last one.\n119 Then 42 kDa."]
+    assert [text.split("\n") for _, text in read(pdf(pages)).pages] == [
+        [*lines, "the last one."],
+        ["Then 42 kDa."],
+    ]
+
+
+def test_numbers_of_rows_and_steps_in_a_pdf_are_kept(read):
+    rows = "\n".join(f"{n} 0.5 1.{n} 2.5" for n in range(1, 20))
+    assert read(pdf([rows])).text == rows
+    steps = "\n".join(f"{n} Add the buffer of step {n} and mix" for n in range(1, 9))
+    assert read(pdf([steps])).text == steps
+
+
 def test_old_style_figures_of_a_pdf_are_no_exponents(read, monkeypatch):
     box = pdf_reader._box
 
