@@ -420,7 +420,9 @@ def _without_line_numbers(pages: list[_Page]) -> list[_Page]:
     They precede the lines or follow the text of the page.
     """
     numbered = [_numbered_lines(page) for page in pages]
-    if not any(map(_is_manuscript, pages, numbered)):
+    count = sum(map(_is_manuscript, pages, numbered))
+    full_pages = sum(len(page.lines) >= _MIN_LINE_NUMBERS for page in pages)
+    if not count or count < full_pages / 2:  # such as a document with numbered code
         return pages
     return [_without_numbers(page, numbers) for page, numbers in zip(pages, numbered, strict=True)]
 

@@ -189,6 +189,9 @@ def test_line_numbers_of_a_manuscript_are_not_read(read, is_block):
 def test_numbers_of_rows_and_steps_in_a_pdf_are_kept(read):
     rows = "\n".join(f"{n} 0.5 1.{n} 2.5" for n in range(1, 20))
     assert read(pdf([rows])).text == rows
+    code = "\n".join(f"{n} <instance> of a model" for n in range(1, 20))
+    text = "\n".join(["The text of the paper has the font of most of its characters."] * 20)
+    assert code in read(pdf([code, text, text])).text
     steps = "\n".join(f"{n} Add the buffer of step {n} and mix" for n in range(1, 9))
     assert read(pdf([steps])).text == steps
 
