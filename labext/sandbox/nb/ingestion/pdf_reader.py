@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, groupby, pairwise
 from typing import Any
 
@@ -90,6 +91,9 @@ _ACCENTED = re.compile(f"((?<=\\w)`|[{''.join(_ACCENTS)[1:]}])([a-z\u0131])")
 """An accent and its letter; a grave accent at the beginning of a word may be a quotation mark."""
 
 _VISIBLE = re.compile(r"(\S)")
+
+_SAMPLED = 10
+"""Of so many characters one is examined to find vertical text."""
 
 _MAX_ACCENT_DISTANCE = 300
 """Maximum characters between a letter and its accent, which often follows the rest of the line."""
@@ -303,7 +307,8 @@ def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], di
     places = [place for place, character in enumerate(characters) if not character.isspace()]
     if len(places) != _count_visible(content):  # some are outside of the page
         return content.splitlines(), _read_lines(text, characters, characters)[1]
-    content = _place_accents(text, places, _restore_spaces(text, places, content))
+    content = _break_vertical_lines(text, places, _restore_spaces(text, places, content))
+    content = _place_accents(text, places, content)
     lines: list[str] = []
     fonts: dict[str, _Font] = {}
     start = 0
@@ -330,6 +335,36 @@ def _restore_spaces(text: Any, places: Sequence[int], content: str) -> str:
         if after - before > 1 and not parts[2 * number]:
             parts[2 * number] = _space_between(_box(text, before), _box(text, after)) or ""
     return "".join(parts)
+
+
+def _break_vertical_lines(text: Any, places: Sequence[int], content: str) -> str:
+    """Return the content with line breaks in vertical text, such as a table on its side.
+
+    PDFium returns its lines, and those around it, as one.
+    """
+    is_vertical = partial(_is_vertical, text)
+    if text.page.get_rotation() in (90, 270) or not any(map(is_vertical, places[::_SAMPLED])):
+        return content
+    parts = _VISIBLE.split(content)
+    for number, (before, after) in enumerate(pairwise(places), 1):
+        vertical = (is_vertical(before), is_vertical(after))
+        if any(vertical) and not (all(vertical) and _is_beside(text, before, after)):
+            parts[2 * number] = "\n"
+    return "".join(parts)
+
+
+def _is_vertical(text: Any, place: int) -> bool:
+    from pypdfium2 import raw
+
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
+    return abs(math.cos(raw.FPDFText_GetCharAngle(text.raw, index))) < math.cos(math.pi / 4)
+
+
+def _is_beside(text: Any, place: int, other: int) -> bool:
+    """Return whether two characters are in one vertical line."""
+    one, two = _box(text, place), _box(text, other)
+    overlap = min(one.right, two.right) - max(one.left, two.left)
+    return overlap > _MIN_OVERLAP * min(one.right - one.left, two.right - two.left)
 
 
 def _place_accents(text: Any, places: list[int], content: str) -> str:
@@ -490,10 +525,12 @@ def _font_at(text: Any, place: int) -> _Font:
     The nominal font size is not used: many programs scale a font of size 1.
     """
     box = _box(text, place)
+    is_on_side = text.page.get_rotation() not in (90, 270) and _is_vertical(text, place)
+    height = box.right - box.left if is_on_side else box.height
     is_bold = bool(_BOLD.search(_font_name(text, place)))
     page_height = text.page.get_height()
     in_margin = not _MARGIN * page_height < box.bottom < (1 - _MARGIN) * page_height
-    return _Font(box.height, is_bold, in_margin)
+    return _Font(height, is_bold, in_margin)
 
 
 def _font_name(text: Any, place: int) -> str:

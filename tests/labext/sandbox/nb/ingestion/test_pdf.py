@@ -224,6 +224,15 @@ def test_wrapped_lines_of_a_chinese_pdf_are_joined_without_blanks(read):
     assert read(chinese_pdf(lines)).text == f"酵母研究\n{''.join(lines[1:])}"
 
 
+def test_lines_of_a_table_on_its_side_are_not_joined(read):
+    rows = ["Strain A B", "X1 1.5 2.5", "X2 3.5 4.5"]
+    drawn = "".join(
+        f") Tj 0 1 -1 0 {300 + 14 * number} 100 Tm ({row}" for number, row in enumerate(rows)
+    )
+    page = pdf(["See the table.@"]).replace(b"@", drawn.encode())
+    assert read(page).text.split("\n") == ["See the table.", *rows]
+
+
 def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(read):
     pages = [f"J. Bact. 12, page {number}\n\n\nSugar 0.{number}" for number in range(1, 5)]
     at_the_top = pdf(pages).replace(b"50 790 Td", b"50 820 Td")
