@@ -8,7 +8,7 @@ import pypdfium2  # type: ignore[import-untyped]
 import pytest
 from labext_test_documents import chinese_pdf, pdf
 
-from labext.sandbox.nb.ingestion import pdf_reader
+from labext.sandbox.nb.ingestion import pdf_lines
 
 
 def test_pdf_is_read_page_by_page(read):
@@ -197,14 +197,14 @@ def test_numbers_of_rows_and_steps_in_a_pdf_are_kept(read):
 
 
 def test_old_style_figures_of_a_pdf_are_no_exponents(read, monkeypatch):
-    box = pdf_reader._box
+    box = pdf_lines._box
 
     def old_style(text, place):
         top = box(text, place)
         is_small = text.get_text_range(place, 1) in "012"
         return replace(top, bottom=top.bottom + 2, top=top.top - 2) if is_small else top
 
-    monkeypatch.setattr(pdf_reader, "_box", old_style)
+    monkeypatch.setattr(pdf_lines, "_box", old_style)
     assert read(pdf(["PAM30 of the 1990s, 7^{6}."])).text == "PAM30 of the 1990s, 7^6."
 
 
