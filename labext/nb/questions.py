@@ -117,6 +117,9 @@ def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
     return questions
 
 
+_PYTHON_LIST = re.compile(r"\[\s*(['\"]).*\1\s*\]")
+
+
 def _check_header(header: Sequence[str], location: str) -> None:
     if "question" not in header:
         raise InputError(
@@ -143,6 +146,12 @@ def _parse_row(values: Mapping[str, str], row: str) -> ExpectedAnswer:
             f"{row}, column refused: {messages.quote_value(word)} is neither yes nor no.",
             "Write yes if the sources do not answer the question, else leave it empty.",
         )
+    for column in ("facts", "sources"):
+        if _PYTHON_LIST.fullmatch(values.get(column, "")):
+            raise InputError(
+                f"{row}, column {column} is a list of Python.",
+                "Separate its texts by semicolons: `4,923; p15A`.",
+            )
     facts = tuple(
         alternatives
         for fact in values.get("facts", "").split(";")
@@ -176,11 +185,17 @@ def contains_fact(text: str, fact: Fact) -> bool:
 _MARKUP = re.compile(r"(?m)\*\*|__|^[ \t]*>[ \t]?")
 
 
+_PLAIN_SIGNS = str.maketrans(
+    "’‘“”\u00a0\u2010\u2011\u2013\u2212\u2206₀₁₂₃₄₅₆₇₈₉", "''\"\" ----Δ0123456789"
+)
+
+
 def normalize_text(text: str) -> str:
-    """Return a text in lower case, composed, with single spaces and plain quotation marks."""
-    plain = unicodedata.normalize("NFC", text).translate(
-        str.maketrans("’‘“”\u00a0\u2011", "''\"\" -")
-    )
+    """Return a text in lower case, composed, with single spaces and plain signs.
+
+    Fonts and keyboards have other quotation marks, hyphens, minus signs, deltas and indices.
+    """
+    plain = unicodedata.normalize("NFC", text).translate(_PLAIN_SIGNS)
     return " ".join(plain.casefold().split())
 
 

@@ -382,10 +382,11 @@ _OPTIONS = [
 _DETAILS = (
     "Supported formats depend on the service: documents (PDF, Word, PowerPoint, Excel, "
     "OpenDocument, EPUB, RTF, LaTeX), web pages, Jupyter notebooks, tables (CSV), XML, Markdown, "
-    "plain text, pictures, audio and video. Each entry of a library of references (.bib, .ris, CSL "
-    "JSON) becomes a source, and so do attached PDF files in the library's folder. All files are "
-    "checked before the first one is sent. A source that is already in the notebook, with the same "
-    "name and content, address, or title and text, is kept; if it failed, it is processed again."
+    "plain text, e-mails, pictures, audio and video. Each entry of a library of references (.bib,"
+    " .ris, CSL JSON) becomes a source, and so do attached PDF files in the library's folder. All"
+    " files are checked before the first one is sent. A source that is already in the notebook, "
+    "with the same name and content, address, or title and text, is kept; if it failed, it is "
+    "processed again."
 )
 
 SOURCE = Command(

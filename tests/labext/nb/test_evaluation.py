@@ -79,6 +79,7 @@ def test_file_is_read_as_a_spreadsheet_writes_it(separator: str, tmp_path: Path)
         ("question,refused\nA?,perhaps", 'row 2, column refused: "perhaps" is neither yes nor no'),
         ("question,facts,refused\nA?,b,yes", "row 2, column facts: a question that is to be"),
         ('question,facts\n"A?,b', "row 2 is not valid CSV"),
+        ("question,facts\nA?,['b']", "row 2, column facts is a list of Python"),
     ],
 )
 def test_bad_file_is_refused_with_its_row_and_column(text: str, message: str) -> None:
@@ -103,6 +104,9 @@ def test_facts_are_whole_words_in_any_case_and_spacing() -> None:
     assert contains_fact("holds -20 °C", ("-20 °C",))
     assert contains_fact("the Mu\u0308ller broth", ("M\u00fcller",))
     assert not contains_fact("15200 units", ("520",))
+    assert contains_fact(
+        "of ∆lacZ at −20 °C in 2–3 μL of H₂O", ("ΔlacZ at -20 °C in 2-3 µL of H2O",)
+    )
     assert contains_fact("between 10 and 15", ("ten", "10 and 15"))
 
 
