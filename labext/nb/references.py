@@ -111,11 +111,13 @@ def split_authors(text: str) -> list[str]:
     text = re.sub(r"[,;]?\s+et al\b.*", "", text)
     parts = [part.strip() for part in re.split(r"[,;&]|\band\b", text) if part.strip(" .")]
     families, given = parts[::2], parts[1::2]
-    if len(families) == len(given) and all(map(_is_initials, given)):
+    if ";" in text:
+        names = re.split(r";\s*(?:(?:and\b|&)\s*)?", text)
+    elif len(families) == len(given) and all(map(_is_initials, given)):
         names = [", ".join(pair) for pair in zip(families, given, strict=True)]
-    elif re.search(r"\band\b|[;&]", text):
-        names = re.split(r"\s*(?:;(?:\s*(?:and\b|&))?|,?\s+(?:and|&)\s+)\s*", text)
-        if ";" not in text and len(names) == 2 and "," not in names[1]:
+    elif re.search(r"\band\b|&", text):
+        names = re.split(r",?\s+(?:and|&)\s+", text)
+        if len(names) == 2 and "," not in names[1]:
             names = [*names[0].split(","), names[1]]
     elif len(parts) == 2 and not any(map(_is_initials, families[0].split())):
         names = [text]  # Family, Given
@@ -175,7 +177,7 @@ def to_bibtex(references: Iterable[Reference]) -> str:
 
 def _bibtex_entry(key: str, reference: Reference) -> str:
     fields = {
-        "author": " and ".join(map(_bibtex_text, reference.authors)),
+        "author": " and ".join(_bibtex_text(_family_first(name)) for name in reference.authors),
         # Inner braces keep the capitals of names and acronyms.
         "title": f"{{{_bibtex_text(reference.title)}}}",
         "journal": _bibtex_text(reference.journal),
@@ -192,6 +194,12 @@ def _bibtex_entry(key: str, reference: Reference) -> str:
     return "\n".join([f"@{'article' if reference.journal else 'misc'}{{{key},", *lines, "}"]) + "\n"
 
 
+def _family_first(name: str) -> str:
+    """Return a name as PubMed writes it, `Smith JA`, with a comma; BibTeX takes JA for a family."""
+    match = re.fullmatch(r"(?!The )(\S*[a-z].*) ([A-Z]{1,3})", name)
+    return name if match is None or "," in name else f"{match[1]}, {'. '.join(match[2])}."
+
+
 def _bibtex_text(text: str) -> str:
     return "".join(_BIBTEX_ESCAPES.get(character, character) for character in one_line(text))
 
@@ -202,7 +210,7 @@ def _citation_key(reference: Reference) -> str:
     long = [word for word in words if len(word) > 3] or words
     if not reference.authors:
         return "-".join(long[:4])[:40] or "source"
-    author = reference.authors[0]
+    author = _family_first(reference.authors[0])
     family = author.split(",")[0] if "," in author else author.split()[-1]
     family = "".join(re.findall(r"[a-z0-9]+", _ascii(family)))
     return f"{family}{reference.year}{''.join(long[:1])}" or "source"

@@ -253,6 +253,8 @@ def test_fields_are_read_from_the_beginning_of_the_text() -> None:
         ("Smith, A.; Jones, Bo; and Li, C.", ["Smith, A.", "Jones, Bo", "Li, C."]),
         ("Smith, A. B., Jones, C., & Li, D.", ["Smith, A. B.", "Jones, C.", "Li, D."]),
         ("Smith AB, Jones C, et al.", ["Smith AB", "Jones C"]),
+        ("The ENCODE Consortium; WHO", ["The ENCODE Consortium", "WHO"]),
+        ("Institute of Health and Care; Li, B.", ["Institute of Health and Care", "Li, B."]),
         ("Anderson", ["Anderson"]),
         ("Anderson, Carson.", ["Anderson, Carson"]),
     ],
@@ -288,6 +290,9 @@ def test_bibtex_has_unique_keys_and_escapes_its_special_characters() -> None:
     assert "url = {https://a.org/%7Bx%7D%20}" in text
     assert text.count("{") == text.count("}")
     assert "My note" not in text
+    pubmed = to_bibtex([Reference("source:a", "Rates", ("Smith JA", "van Berg C", "The WHO"))])
+    assert pubmed.startswith("@misc{smithrates,\n")
+    assert "author = {Smith, J. A. and van Berg, C. and The WHO}" in pubmed
     twice = to_bibtex([Reference("source:a", "Same title"), Reference("source:b", "Same title")])
     assert "@misc{same-title," in twice
     assert "@misc{same-title_2," in twice
