@@ -184,7 +184,9 @@ _RTF_LIST_NUMBER = re.compile(r"\{(?:\\\*)?\\(?:pntext|listtext)\b ?")
 _RTF_BINARY_WITHOUT_LENGTH = re.compile(r"\\bin(?![a-z\d-])")
 """As written by pandoc, before hexadecimal digits; striprtf fails with it."""
 
-_RTF_CELL_PARAGRAPH = re.compile(r"\\par(?=\s*\}\s*\\cell\b)")
+_RTF_ROW_START = re.compile(r"\\(?:trowd|row)\b")
+_RTF_PARAGRAPH = re.compile(r"\\par(?![a-z\d]) ?")
+_RTF_HEADING_STYLE = re.compile(r"(?i)\{\\s(\d+)(?!\d)[^{}]*\bheading ([1-6]);\}")
 _RTF_HEADING = re.compile(r"\\outlinelevel([0-5])(?!\d) ?")
 _RTF_SUPERSCRIPT = re.compile(r"\\super(?![a-z\d]) ?")
 _RTF_TITLE = re.compile(r"\{\\title [^{}]*\}")
@@ -194,9 +196,9 @@ _RTF_ROW = re.compile(r"(?m)^(.*)\|$")
 def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a document in rich text format (RTF)."""
     source = _RTF_BINARY_WITHOUT_LENGTH.sub("", file.content().decode("latin-1"))
-    source = _RTF_CELL_PARAGRAPH.sub("", _RTF_LIST_NUMBER.sub("{", source))
+    source = _join_rtf_cells(_RTF_LIST_NUMBER.sub("{", source))
     source = _RTF_SUPERSCRIPT.sub(rf"\\super {reading.SUPERSCRIPT}", source)
-    source = _RTF_HEADING.sub(lambda level: f"{'#' * (int(level[1]) + 1)} ", source)
+    source = _mark_rtf_headings(source)
     title = next(reversed([*_RTF_TITLE.finditer(source)]), None)  # the first one may be ANSI
     try:
         text = _rtf_text(_with_rtf_notes(source))
@@ -207,6 +209,27 @@ def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
         ) from error
     text = _RTF_ROW.sub(lambda row: reading.format_table([row[1].split("|")]), text)
     return Document([(None, text)], title_text or find_heading(text))
+
+
+def _join_rtf_cells(source: str) -> str:
+    """Return RTF with each cell of a table as one paragraph, so that its row stays one line."""
+    parts = re.split(r"(\\cell\b)", source)
+    for place in range(0, len(parts) - 1, 2):
+        start = max((match.end() for match in _RTF_ROW_START.finditer(parts[place])), default=0)
+        cell = _RTF_PARAGRAPH.sub(" ", parts[place][start:])
+        parts[place] = parts[place][:start] + cell
+    return "".join(parts)
+
+
+def _mark_rtf_headings(source: str) -> str:
+    """Return RTF with marks before headings, found by outline levels or else by their styles."""
+    start = source.find(r"{\stylesheet")
+    end = 0 if start < 0 else group_end(source, start)
+    styles, body = source[:end], source[end:]
+    body, count = _RTF_HEADING.subn(lambda level: f"{'#' * (int(level[1]) + 1)} ", body)
+    for style, level in () if count else _RTF_HEADING_STYLE.findall(styles):
+        body = re.sub(rf"\\s{style}(?![a-z\d]) ?", f"{'#' * int(level)} ", body)
+    return styles + body
 
 
 def _rtf_text(source: str) -> str:

@@ -590,6 +590,19 @@ def test_title_of_rich_text_is_its_unicode_form(read):
     assert read(rf"{{\rtf1\ansi{{\info{titles}}}Text.}}".encode(), "a.rtf").title == "ΔlacZ"
 
 
+def test_headings_of_rich_text_are_found_by_their_styles(read):
+    styles = r"{\stylesheet{\s1\outlinelevel0 heading 1;}{\s12\b Heading 2;}{\s3 Body;}}"
+    body = r"{\pard\s1 Results\par}{\pard\s12\b Strains\par}{\pard\s3 DH10B.\par}"
+    text = read(rf"{{\rtf1\ansi{styles}{body}}}".encode(), "a.rtf").text
+    assert [line.strip() for line in text.splitlines()] == ["# Results", "## Strains", "DH10B."]
+
+
+def test_cells_of_rich_text_with_several_paragraphs_are_in_one_row(read):
+    rows = r"\trowd\intbl A\cell B\par C\cell\row\trowd 1\cell 2\par\cell\row Text.\par"
+    lines = read(rf"{{\rtf1\ansi Before.\par {rows}}}".encode(), "a.rtf").text.splitlines()
+    assert lines == ["Before.", "A | B C", "1 | 2", "Text."]
+
+
 def test_rich_text_has_headings_and_a_title(read):
     body = rb"\pard\outlinelevel0 Methods\par\pard\outlinelevel1\b Strains\par\pard DH10B."
     result = read(rb"{\rtf1 %b}" % body)
