@@ -61,6 +61,10 @@ _MARKED_HEADING = re.compile(f"(?m)^[^\\S\n]*{_HEADING_MARK}([1-6])[^\\S\n]+(\\S
 _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
 """The mark of a heading without text."""
 
+_TYPESET = (
+    "//*[contains(@class, 'katex') or contains(@class, 'MathJax')][.//math]"
+    "//*[@aria-hidden='true'][not(.//math)]"
+)
 _FOOTNOTES = (
     "//*[@role='doc-endnotes' or @role='doc-footnote' or starts-with(@id, 'sdfootnote') or "
     "starts-with(@id, 'sdendnote') or contains(concat(' ', @class, ' '), ' footnotes ')]"
@@ -119,6 +123,7 @@ def _parse_html(text: str) -> Any:
         tree = html.document_fromstring(source, parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+    _drop_typeset_formulas(tree)
     _keep_footnotes(tree)
     _mark_list_items(tree)
     reading.fill_spans(tree)
@@ -128,6 +133,14 @@ def _parse_html(text: str) -> Any:
         formula.tag = "span"  # trafilatura drops others
         formula.getparent().attrib.pop("style", None)  # Wikipedia shows a picture of it instead
     return tree
+
+
+def _drop_typeset_formulas(tree: Any) -> None:
+    """Remove the copies of MathML formulas that KaTeX and MathJax typeset."""
+    for copy in tree.xpath(_TYPESET):
+        copy.drop_tree()
+    for container in tree.xpath("//*[starts-with(name(), 'mjx-')]"):
+        container.tag = "span"
 
 
 def _keep_footnotes(tree: Any) -> None:

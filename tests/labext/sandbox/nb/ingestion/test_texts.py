@@ -148,6 +148,24 @@ def test_formulas_of_html_are_read(read, filler):
     assert read(page.encode(), "page.html").text == f"{filler}Add 3×10^−6 M or 1/2K_m."
 
 
+@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+@pytest.mark.parametrize(
+    "formula",
+    [
+        '<span class="katex"><span class="katex-mathml">{}</span>'
+        '<span class="katex-html" aria-hidden="true"><span>3</span>×<span>10</span></span></span>',
+        '<span class="MathJax"><nobr aria-hidden="true"><span>3×10</span></nobr>'
+        '<span class="MJX_Assistive_MathML">{}</span></span><script type="math/tex">3</script>',
+        '<mjx-container class="MathJax"><mjx-math aria-hidden="true"><mjx-mn>3</mjx-mn></mjx-math>'
+        "<mjx-assistive-mml>{}</mjx-assistive-mml></mjx-container>",
+    ],
+    ids=["katex", "mathjax 2", "mathjax 3"],
+)
+def test_formulas_that_a_browser_has_typeset_are_read_once(read, formula, filler):
+    page = f"<html><body><p>{filler}Add {formula.format(FORMULA)} M.</p></body></html>"
+    assert read(page.encode(), "page.html").text == f"{filler}Add 3×10^−6 M."
+
+
 def test_formulas_of_xml_are_read_once(read):
     copies = f"<alternatives><tex-math>$3$</tex-math>{FORMULA}</alternatives>"
     content = f"<article><p>Add {copies} M, <tex-math>$x$</tex-math>.</p></article>"
