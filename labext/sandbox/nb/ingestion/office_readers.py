@@ -8,6 +8,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -202,12 +203,15 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
 
 
 def _excel_cell(cell: Any) -> str:
-    """Return a value as Excel shows it: 0.3 for the stored 0.30000000000000004, 5% for 0.05."""
+    """Return a value as Excel shows it: 0.3 for 0.30000000000000004, 5% for 0.05, 30:05:00."""
     value = cell.value
     if type(value) in (int, float) and "%" in _EXCEL_LITERAL.sub("", cell.number_format):
         return f"{value * 100:.15g}%"
     if isinstance(value, float):
         return f"{value:.15g}"
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     return "" if value is None else str(value).removesuffix(" 00:00:00")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import openpyxl  # type: ignore[import-untyped]
@@ -200,6 +200,7 @@ def test_rows_of_a_sheet_beyond_those_of_excel_are_not_read(read, monkeypatch):
         (5, '0.0"%"', "5"),
         ("5", "0%", "5"),
         (True, "0%", "True"),
+        (timedelta(hours=30, minutes=5), "[h]:mm:ss", "30:05:00"),
     ],
 )
 def test_percentages_of_a_spreadsheet_are_read_as_excel_shows_them(
