@@ -148,7 +148,8 @@ def _is_vertical(text: Any, place: int) -> bool:
     from pypdfium2 import raw  # type: ignore[import-untyped]
 
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
-    return abs(math.cos(raw.FPDFText_GetCharAngle(text.raw, index))) < math.cos(math.pi / 4)
+    angle = raw.FPDFText_GetCharAngle(text.raw, index)  # negative if unknown
+    return angle >= 0 and abs(math.cos(angle)) < math.cos(math.pi / 4)
 
 
 def _is_beside(text: Any, place: int, other: int) -> bool:
