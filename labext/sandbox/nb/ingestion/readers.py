@@ -173,8 +173,12 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
-    for figure in tree.xpath("//figure | //figcaption[not(p)] | //blockquote[.//table]"):
-        figure.tag = "p" if figure.tag == "figcaption" else "div"  # others lose their text
+    for figure in tree.xpath("//figure | //blockquote[.//table]"):
+        figure.tag = "div"  # others lose their text
+    for caption in tree.xpath("//figcaption | //div[contains(@class, 'caption')]"):
+        caption.attrib.pop("class", None)
+        is_text = all(element.tag in _INLINE for element in caption.iterdescendants())
+        caption.tag = "p" if is_text else "div"
     for line_break in tree.xpath("//li//br"):  # the text after it loses blanks
         line_break.tail = f" {line_break.tail or ''}"
         line_break.drop_tag()

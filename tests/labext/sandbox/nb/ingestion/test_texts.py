@@ -585,6 +585,11 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
             "<figure><figcaption><p>Fig. 2. Growth of <i>E. coli</i></p></figcaption></figure>",
             "Fig. 2. Growth of E. coli",
         ),
+        ("<div class='fig'><div class='caption'><p>Fig. 3. Rates</p></div></div>", "Fig. 3. Rates"),
+        (
+            "<div class='caption'><b>Table 1.</b> Rates of strains</div>",
+            "Table 1. Rates of strains",
+        ),
         (
             "<blockquote><table><tr><th>Strain</th><th>Rate</th></tr><tr><td>A</td><td>1</td></tr>"
             "</table></blockquote>",
