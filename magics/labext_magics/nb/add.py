@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from labext import messages
-from labext.errors import ConflictError, InputError, LabextError, WatchInterrupted
+from labext.errors import (
+    ConflictError,
+    InputError,
+    LabextError,
+    TransferInterrupted,
+    WatchInterrupted,
+)
 from labext.storage import user_path
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
@@ -231,11 +237,13 @@ def add(
                 for library in libraries:
                     records += add_library(call, target, library, arguments)
                     rejection = rejection or library.error()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TransferInterrupted) as error:
+        is_transfer = isinstance(error, TransferInterrupted)
+        again = f"`{call.line}` continues with" if is_transfer else "run the line again to add"
         raise WatchInterrupted(
             f"Adding to {target.name} was interrupted; sources already sent may still be "
             "processed.",
-            "`%nb sources` lists the sources; run the line again to add the others.",
+            f"`%nb sources` lists the sources; {again} the others.",
         ) from None
     if rejection is not None and not records:
         raise rejection

@@ -156,6 +156,7 @@ def test_interrupted_request_is_one_line(
     monkeypatch.setattr(f"labext.nb.{method}", interrupt)
     error = refused(line, WatchInterrupted | TransferInterrupted)
     assert expected in str(error)
+    assert ("may still be processed" in error.message) is line.startswith(("%nb add", "%%nb so"))
 
 
 def test_refused_files_are_named_after_the_others_are_added(
