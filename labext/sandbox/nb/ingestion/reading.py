@@ -303,13 +303,13 @@ def format_table(rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
 
 
-_NUMBER = re.compile(r"[-\u2212+]?\d[\d.,:/%eE -]*")
+_NUMBER = re.compile(r"\s*[-\u2212+<>≤≥~≈]?\s?\d")
 
 
 def sheet_lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the rows of a sheet as lines, and a blank line before a table that follows another.
 
-    An empty row separates tables if the next one has several texts and no number: a header.
+    An empty row separates tables if the next one has several texts and no value: a header.
     """
     is_after_empty = False
     for row in rows:
@@ -317,7 +317,7 @@ def sheet_lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:
         line = format_table([cells])
         if line:
             texts = [cell for cell in cells if cell.strip()]
-            if is_after_empty and len(texts) > 1 and not any(map(_NUMBER.fullmatch, texts)):
+            if is_after_empty and len(texts) > 1 and not any(map(_NUMBER.match, texts)):
                 yield ""
             yield line
         is_after_empty = not line

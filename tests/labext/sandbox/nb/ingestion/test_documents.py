@@ -250,7 +250,9 @@ def test_tables_of_a_sheet_keep_their_own_headers(read):
     for row in rows:
         book.active.append(row)
     table = "strain | rate\nDH5a | 0.4\nBL21 | 0.7\n\nbuffer | pH\nTE | 8"
-    assert read(saved(book)).text == f"# Sheet\n\n{table}"
+    for row in ((), ("Tris", "10 mM")):
+        book.active.append(row)
+    assert read(saved(book)).text == f"# Sheet\n\n{table}\nTris | 10 mM"
 
 
 def test_spreadsheet_with_too_much_text_is_refused(read_error):
