@@ -309,16 +309,23 @@ _NUMBER = re.compile(r"\s*[-\u2212+<>≤≥~≈]?\s?\d")
 def sheet_lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the rows of a sheet as lines, and a blank line before a table that follows another.
 
-    An empty row separates tables if the next one has several texts and no value: a header.
+    An empty row separates tables if the next one is a header: it has several texts and no value,
+    unlike the rows before it, or other columns than they have.
     """
-    is_after_empty = False
+    columns: list[int] = []
+    has_values = is_after_empty = False
     for row in rows:
         cells = [*row]
         line = format_table([cells])
         if line:
-            texts = [cell for cell in cells if cell.strip()]
-            if is_after_empty and len(texts) > 1 and not any(map(_NUMBER.match, texts)):
+            filled = [place for place, cell in enumerate(cells) if cell.strip()]
+            is_values = any(_NUMBER.match(cells[place]) for place in filled)
+            is_other = has_values or filled != columns
+            if is_after_empty and len(filled) > 1 and not is_values and is_other:
                 yield ""
+                columns, has_values = [], False
+            columns = columns or filled
+            has_values = has_values or is_values
             yield line
         is_after_empty = not line
 

@@ -326,7 +326,11 @@ def test_encoding_of_a_short_text_is_recognized(read, text, encodings):
         ('a,"one\ntwo"\n', "a | one two"),
         ('"name";length\n"pBAD, 30";4923\n;\n', "name | length\npBAD, 30 | 4923"),
         ("\tod\tgfp\nA1\t0.5\t9\n", "| od | gfp\nA1 | 0.5 | 9"),
-        ("Reader,X 1\n\n\nwell,od\nA1,5\n\nA2,6\n", "Reader | X 1\n\nwell | od\nA1 | 5\nA2 | 6"),
+        ("name,host\nA,K\n\nB,K\n,,\nC,K\n", "name | host\nA | K\nB | K\nC | K"),
+        (
+            "Reader,X\nTime,9:30\n\n\nwell,od\nA1,5\n\nA2,6\n",
+            "Reader | X\nTime | 9:30\n\nwell | od\nA1 | 5\nA2 | 6",
+        ),
     ],
 )
 def test_delimiter_and_fields_of_a_table_are_recognized(read, content, expected):
