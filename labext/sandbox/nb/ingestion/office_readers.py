@@ -29,6 +29,12 @@ _EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
 _MAX_EXCEL_ROWS = 1 << 20
 """Rows of a sheet; openpyxl yields each row up to the last number, which a file can make up."""
 
+_FORMULA_WITHOUT_VALUE = re.compile(
+    rb'<c\b(?![^>]*\bt="str")[^>]*>\s*<f\b[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
+)
+"""A formula as Python libraries write it; text (`str`) may be empty."""
+
+_MAX_SEARCHED_BYTES = 64 << 20
 _MAX_REPEATED_CELLS = 100
 """Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
 
@@ -181,10 +187,11 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
 
     sheets = []
     with (
-        open_package(file, "spreadsheet"),
+        open_package(file, "spreadsheet") as archive,
         file.path.open("rb") as stream,
         warnings.catch_warnings(),
     ):
+        remark = _formula_remark(archive)
         warnings.simplefilter("ignore")  # about styles and extensions
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         with closing(book):
@@ -199,7 +206,25 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
                 rows = sheet.iter_rows(max_row=_MAX_EXCEL_ROWS)
                 table = _limited_table((map(_excel_cell, row) for row in rows), file.max_bytes)
                 sheets.append(f"# {sheet.title}\n\n{table}" if table else "")
-    return Document([(None, "\n\n".join(filter(None, sheets)))])
+    return Document([(None, "\n\n".join(filter(None, sheets)))], remark=remark)
+
+
+def _formula_remark(archive: zipfile.ZipFile) -> str | None:
+    """Return the remark about formulas without a value, which only spreadsheet programs compute."""
+    sheets = (
+        item
+        for item in archive.infolist()
+        if item.filename.startswith("xl/worksheets/") and item.file_size <= _MAX_SEARCHED_BYTES
+    )
+    count = sum(len(_FORMULA_WITHOUT_VALUE.findall(archive.read(sheet))) for sheet in sheets)
+    if not count:
+        return None
+    is_one = count == 1
+    return (
+        f"{'1 formula has' if is_one else f'{count:,} formulas have'} no value, so "
+        f"{'its cell is' if is_one else 'their cells are'} empty: open the workbook in Excel or "
+        "LibreOffice, save it and add it again."
+    )
 
 
 def _excel_cell(cell: Any) -> str:

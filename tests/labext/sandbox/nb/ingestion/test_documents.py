@@ -212,6 +212,23 @@ def test_percentages_of_a_spreadsheet_are_read_as_excel_shows_them(
     assert read(saved(book)).text == f"# Sheet\n\n{expected}"
 
 
+def test_formulas_without_a_value_are_remarked(read):
+    book = openpyxl.Workbook()
+    book.active.append([1, "=A1*2", "=A1*3"])
+    result = read(saved(book))
+    assert result.text == "# Sheet\n\n1"
+    assert str(result.remark).startswith("2 formulas have no value, so their cells are empty: ")
+    entries = {}
+    with zipfile.ZipFile(io.BytesIO(saved(book))) as archive:
+        for name in archive.namelist():
+            text = archive.read(name).decode().replace("</f><v></v>", "</f><v>2</v>", 1)
+            entries[name] = text.replace('r="C1"', 'r="C1" t="str"')
+    assert (read(zip_archive(entries)).text, read(zip_archive(entries)).remark) == (
+        "# Sheet\n\n1 | 2",
+        None,
+    )
+
+
 def test_workbook_in_strict_form_is_refused_with_the_way_out(read_error):
     strict = {
         "schemas.openxmlformats.org/spreadsheetml/2006/": "purl.oclc.org/ooxml/spreadsheetml/",
