@@ -239,10 +239,11 @@ def _mark_exponents(text: Any, places: Sequence[int], line: str) -> str:
     """Return a line with `^` before the exponents of numbers: 10^6, not 106."""
     for match in reversed([*_BEFORE_EXPONENT.finditer(line)]):
         end = _count_visible(line[: match.start()])
-        number, exponent = _box(text, places[end - 1]), _box(text, places[end])
+        first = places[end if line[match.start()].isdigit() else end + 1]  # a dash may be small
+        number, exponent = _box(text, places[end - 1]), _box(text, first)
         is_smaller = exponent.height < 0.9 * number.height
         is_raised = is_smaller and exponent.bottom - number.bottom > 0.1 * number.height
-        if is_raised and _font_key(text, places[end - 1]) != _font_key(text, places[end]):
+        if is_raised and _font_key(text, places[end - 1]) != _font_key(text, first):
             line = f"{line[: match.start()]}^{line[match.start() :]}"
     return line
 

@@ -208,6 +208,19 @@ def test_old_style_figures_of_a_pdf_are_no_exponents(read, monkeypatch):
     assert read(pdf(["PAM30 of the 1990s, 7^{6}."])).text == "PAM30 of the 1990s, 7^6."
 
 
+def test_dash_of_a_range_in_a_pdf_is_no_exponent(read, monkeypatch):
+    box = pdf_lines._box
+
+    def flat_dash(text, place):
+        top = box(text, place)
+        is_dash = text.get_text_range(place, 1) == "–"
+        return replace(top, bottom=top.bottom + 4, top=top.top - 6) if is_dash else top
+
+    monkeypatch.setattr(pdf_lines, "_box", flat_dash)
+    monkeypatch.setattr(pdf_lines, "_font_key", lambda _text, place: place)
+    assert read(pdf(["pages 139–142 at 30–37"])).text == "pages 139–142 at 30–37"
+
+
 def test_step_of_a_list_in_a_pdf_that_continues_is_no_heading(read):
     steps = "1. Grow to an OD of 0.6.\n2. Induce with arabinose for 4 h at\n18 to 20 degrees."
     body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
