@@ -47,6 +47,9 @@ _LIGATURE = re.compile(
     r"(?<!\w)\x1c(?=[tx])"  # fit, fix
 )
 _LIGATURES = str.maketrans("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ")
+_MIN_T1_LIGATURES = 3
+"""Ligatures of the encoding T1 on a page, whose other codes are then read, too, at least."""
+
 _HYPHEN_AFTER_LIGATURE = re.compile(r"(?<=[ﬀ-ﬄ])-(?=\r?\n[a-z])")
 _DASH = re.compile(r"(?<=\w)[\x15\x16](?=\w|\s*$)", re.MULTILINE)
 _T1_CODES = str.maketrans("\x10\x11\x12\x13\x14\x15\x16", "“”„«»–—")
@@ -81,7 +84,9 @@ class _Box:
 
 def decode_bitmap_fonts(text: str) -> str:
     """Return the text with the ligatures and dashes of LaTeX's bitmap fonts, of the same length."""
-    is_t1 = any(code[0] >= "\x1b" for code in _LIGATURE.finditer(text))
+    codes = [code[0] for code in _LIGATURE.finditer(text)]
+    count = sum(code >= "\x1b" for code in codes)
+    is_t1 = count >= _MIN_T1_LIGATURES and count > len(codes) / 2
     text = _LIGATURE.sub(lambda code: code[0].translate(_LIGATURES), text)
     text = _HYPHEN_AFTER_LIGATURE.sub("\x02", text)
     if is_t1:

@@ -140,7 +140,8 @@ def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
         # LaTeX with bitmap fonts
         ("di\x1berent coe\x1ecients: \x1ct, o\x1b", "different coefficients: fit, off"),
         ("pages 139\x15142, e\x0bects, \x0erst", "pages 139–142, effects, ffirst"),
-        ("1.95 \x15 1.0 \x16 \x10\x1ct\x11", "1.95 – 1.0 — “fit”"),
+        ("e\x1bect o\x1b 1.95 \x15 1.0 \x16 \x10\x1ct\x11", "effect off 1.95 – 1.0 — “fit”"),
+        ("Jos\x13e", "Jose"),  # another encoding of LaTeX
     ],
 )
 def test_symbols_of_a_pdf_have_their_usual_characters(read, line, expected):
