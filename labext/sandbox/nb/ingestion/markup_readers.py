@@ -186,6 +186,7 @@ _RTF_BINARY_WITHOUT_LENGTH = re.compile(r"\\bin(?![a-z\d-])")
 
 _RTF_ROW_START = re.compile(r"\\(?:trowd|row)\b")
 _RTF_PARAGRAPH = re.compile(r"\\par(?![a-z\d]) ?")
+_RTF_STYLE = re.compile(r"\\s(\d+) ?")
 _RTF_HEADING_STYLE = re.compile(r"(?i)\{\\s(\d+)(?!\d)[^{}]*\bheading ([1-6]);\}")
 _RTF_HEADING = re.compile(r"\\outlinelevel([0-5])(?!\d) ?")
 _RTF_SUPERSCRIPT = re.compile(r"\\super(?![a-z\d]) ?")
@@ -227,8 +228,11 @@ def _mark_rtf_headings(source: str) -> str:
     end = 0 if start < 0 else group_end(source, start)
     styles, body = source[:end], source[end:]
     body, count = _RTF_HEADING.subn(lambda level: f"{'#' * (int(level[1]) + 1)} ", body)
-    for style, level in () if count else _RTF_HEADING_STYLE.findall(styles):
-        body = re.sub(rf"\\s{style}(?![a-z\d]) ?", f"{'#' * int(level)} ", body)
+    if not count:
+        marks = {style: "#" * int(level) for style, level in _RTF_HEADING_STYLE.findall(styles)}
+        body = _RTF_STYLE.sub(
+            lambda style: f"{marks[style[1]]} " if style[1] in marks else style[0], body
+        )
     return styles + body
 
 

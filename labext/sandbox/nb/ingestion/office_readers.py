@@ -30,7 +30,7 @@ _MAX_EXCEL_ROWS = 1 << 20
 """Rows of a sheet; openpyxl yields each row up to the last number, which a file can make up."""
 
 _FORMULA_WITHOUT_VALUE = re.compile(
-    rb'<c\b(?![^>]*\bt="str")[^>]*>\s*<f\b[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
+    rb'<c\b(?![^<>]*\bt="str")[^<>]*>\s*<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
 )
 """A formula as Python libraries write it; text (`str`) may be empty."""
 
