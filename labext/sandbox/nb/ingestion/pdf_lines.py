@@ -199,6 +199,8 @@ def _letter_below(text: Any, places: list[int], letters: list[str], number: int)
             overlap = min(box.top, accent.top) - max(box.bottom, accent.bottom)
             if box.left < middle < box.right and overlap > _MIN_OVERLAP * accent.height:
                 return position
+            if overlap <= 0 and position < number:  # another line
+                return None
     return None
 
 
