@@ -46,6 +46,7 @@ _LIGATURE = re.compile(
     rf"(?<=\b[Oo])[{_LIGATURE_CODES}]|[{_LIGATURE_CODES}](?=[a-z]{{2}})|"
     r"(?<!\w)\x1c(?=[tx])"  # fit, fix
 )
+_MAY_HAVE_LIGATURES = re.compile(r"[\x0b\x0c\x0e-\x1fﬀ-ﬄ]")
 _LIGATURES = str.maketrans("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ")
 _MIN_T1_LIGATURES = 3
 """Ligatures of the encoding T1 on a page, whose other codes are then read, too, at least."""
@@ -84,6 +85,8 @@ class _Box:
 
 def decode_bitmap_fonts(text: str) -> str:
     """Return the text with the ligatures and dashes of LaTeX's bitmap fonts, of the same length."""
+    if not _MAY_HAVE_LIGATURES.search(text):
+        return text
     codes = [code[0] for code in _LIGATURE.finditer(text)]
     count = sum(code >= "\x1b" for code in codes)
     is_t1 = count >= _MIN_T1_LIGATURES and count > len(codes) / 2
