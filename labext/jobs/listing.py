@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
 from functools import partial
 from itertools import pairwise, zip_longest
@@ -166,20 +166,23 @@ def _parse_since_text(text: str, now: datetime) -> datetime:
     if _DURATION.fullmatch(text):
         parts = _DURATION_PART.findall(text.lower())
         return now - timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if text.lower() == "today":
-        return midnight
-    if text.lower() == "yesterday":
-        return midnight - timedelta(days=1)
+    day, days = now.date(), {"today": 0, "yesterday": 1}
+    if text.lower() in days:
+        return _local_time(day - timedelta(days=days[text.lower()]), clock_time())
     try:
         at = clock_time.fromisoformat(text)
     except ValueError:
         pass
     else:
         if ":" in text and at.tzinfo is None:
-            today = datetime.combine(now.date(), at).astimezone()
-            return today if today <= now else today - timedelta(days=1)
+            today = _local_time(day, at)
+            return today if today <= now else _local_time(day - timedelta(days=1), at)
     return datetime.fromisoformat(text).astimezone()
+
+
+def _local_time(day: date, at: clock_time) -> datetime:
+    """Return a time of a day with its offset from UTC, which a change of the clocks alters."""
+    return datetime.combine(day, at).astimezone()
 
 
 def _normalize_state(state: str) -> str:

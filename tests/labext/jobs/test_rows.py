@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -256,6 +257,29 @@ def test_since_time_of_day_is_the_most_recent() -> None:
     midnight = now.replace(hour=0, minute=0)
     assert parse_since("today", NOW) == midnight
     assert parse_since("Yesterday", NOW) == midnight - timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("now", "text", "expected"),
+    [
+        ("2026-03-29T15:00+02:00", "today", "2026-03-29T00:00+01:00"),
+        ("2026-10-25T15:00+01:00", "today", "2026-10-25T00:00+02:00"),
+        ("2026-10-26T09:00+01:00", "yesterday", "2026-10-25T00:00+02:00"),
+        ("2026-03-29T09:00+02:00", "23:00", "2026-03-28T23:00+01:00"),
+        ("2026-10-25T09:00+01:00", "23:00", "2026-10-24T23:00+02:00"),
+    ],
+)
+def test_since_is_right_when_the_clocks_change(
+    now: str, text: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        since = parse_since(text, datetime.fromisoformat(now))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert since == datetime.fromisoformat(expected)
 
 
 def test_since_accepts_python_and_pandas_objects() -> None:
