@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -221,6 +222,13 @@ def test_kinds_are_escaped_and_shares_are_bars() -> None:
     assert "mean reciprocal rank" not in html
     assert "<script" not in html
     assert "<style" not in html
+
+
+def test_only_all_right_answers_are_100_percent() -> None:
+    rows = [{"kind": "fact", "questions": 1000, "right": 0.999, "cited_right": 0.001}]
+    table = to_frame(EVALUATION_SUMMARY, [dict.fromkeys(EVALUATION_SUMMARY) | row for row in rows])
+    assert re.findall("over 99%|under 1%", summary_text(table)) == ["over 99%", "under 1%"]
+    assert "over 99%" in summary_html(table)
 
 
 def test_text_is_aligned() -> None:

@@ -11,7 +11,7 @@ from labext.messages import pluralize
 from labext_widgets.alignment.rows import Alignment, palette, residue_color
 from labext_widgets.alignment.tree import Tree, TreeNode, render_tree
 from labext_widgets.core.layout import nice_step
-from labext_widgets.core.markup import data_uri, escape, plain
+from labext_widgets.core.markup import data_uri, escape, percentage, plain
 from labext_widgets.core.picture import drawing_html
 
 MAX_ROWS, MAX_COLUMNS = 60, 2000
@@ -239,14 +239,9 @@ def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) ->
     if alignment is not None:
         sequences = pluralize(len(alignment.names), f"{alignment.kind} sequence")
         identical = sum(share == 1 for share in alignment.conservation)
-        percent = f"{identical / alignment.columns:.0%}"
-        if percent == "100%" and identical < alignment.columns:
-            percent = "over 99%"
-        elif percent == "0%" and identical:
-            percent = "under 1%"
         parts.append(
             f"alignment of {sequences}, {pluralize(alignment.columns, 'column')}, "
-            f"{percent} identical"
+            f"{percentage(identical / alignment.columns)} identical"
         )
     return f"{plain(name)}: {'; '.join(parts)}"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.display import display_html
-from labext_widgets.core.markup import GOOD, TRACK, color, escape, plain, view_html
+from labext_widgets.core.markup import GOOD, TRACK, color, escape, percentage, plain, view_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ def _format(column: str, value: Any) -> str:
         return ""
     if column == "tokens":
         return f"{number:,.0f}"
-    return f"{number:.2f}" if column in ("reciprocal_rank", "seconds") else f"{number:.0%}"
+    return f"{number:.2f}" if column in ("reciprocal_rank", "seconds") else percentage(number)
 
 
 def _bar(share: Any) -> str:

@@ -83,6 +83,14 @@ def data_uri(content: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
 
 
+def percentage(share: float) -> str:
+    """Return a share in percent; only all is `100%` and only none is `0%`."""
+    text = f"{share:.0%}"
+    if text == "100%" and share < 1:
+        return "over 99%"
+    return "under 1%" if text == "0%" and share > 0 else text
+
+
 def clock(seconds: float) -> str:
     """Return seconds as `0:07`, `12:07` or `1:12:07`."""
     minutes, rest = divmod(int(max(seconds, 0)), 60)
