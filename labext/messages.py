@@ -1,4 +1,4 @@
-"""Format names, counts, lists and byte sizes for messages."""
+"""Format names, numbers, lists and byte sizes for messages."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ def truncate(text: str, max_length: int) -> str:
 def pluralize(number: int, noun: str) -> str:
     """Return the number with the noun in the singular or plural: `1 file`, `2 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def format_number(number: float, digits: int = 6) -> str:
+    """Return a number with significant digits, without an exponent: `1,500`, `0.000032`."""
+    return f"{Decimal(f'{number:.{digits}g}'):,f}"
 
 
 def with_article(noun: str) -> str:

@@ -288,7 +288,7 @@ def _cell(value: Any) -> str:
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return messages.format_number(value) if isinstance(value, float) else str(value)
 
 
 def issue_credentials(

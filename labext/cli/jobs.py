@@ -23,6 +23,7 @@ from labext.cli.groups import (
     removed_with,
 )
 from labext.errors import InputError
+from labext.messages import format_number
 
 if TYPE_CHECKING:
     from labext.sandbox import Sandbox
@@ -226,9 +227,9 @@ def _set_budget(
 ) -> Result:
     target = exactly_one(organization=organization, account=account)
     changed = admin.set_budget(hours, *target)
-    may = "has no budget" if hours is None else f"may use {hours:g} weighted hours"
+    may = "has no budget" if hours is None else f"may use {format_number(hours)} weighted hours"
     return changed, (
-        f"The {changed['kind']} {changed['name']} {may}; {changed['used']:g} are used."
+        f"The {changed['kind']} {changed['name']} {may}; {format_number(changed['used'])} are used."
     )
 
 

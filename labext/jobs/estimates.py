@@ -83,12 +83,13 @@ class Estimate:
         if least != most:
             text += f" ({least} to {most})"
         if self.weighted_hours is not None:
-            text += f", {self.weighted_hours:.3g} weighted hours"
+            text += f", {messages.format_number(self.weighted_hours, 3)} weighted hours"
         text += f", by {messages.pluralize(self.runs, 'earlier run')}."
         text = " ".join([text, *self.notes])
         if self.budget_left is not None:
             only = "Only " if self.budget_left < (self.weighted_hours or 0) else ""
-            text += f" {only}{self.budget_left:.3g} weighted hours of the budget are left."
+            left = messages.format_number(self.budget_left, 3)
+            text += f" {only}{left} weighted hours of the budget are left."
         return text
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from labext import messages
 from labext.errors import ServiceError
 from labext.redaction import mask
 
@@ -413,7 +414,7 @@ class Usage:
     cost: float | None = None
 
     def __str__(self) -> str:
-        cost = "" if self.cost is None else f", ${self.cost:.4g}"
+        cost = "" if self.cost is None else f", ${messages.format_number(self.cost, 4)}"
         return f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out{cost}"
 
 

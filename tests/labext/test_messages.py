@@ -52,6 +52,22 @@ def test_pluralize_and_join_words() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [
+        (1500.0, 3, "1,500"),
+        (1234567.5, 3, "1,230,000"),
+        (1234567.5, 6, "1,234,570"),
+        (3.2e-05, 3, "0.000032"),
+        (3.9, 3, "3.9"),
+        (10.0, 6, "10"),
+        (0.0, 3, "0"),
+    ],
+)
+def test_number_has_no_exponent(number: float, digits: int, text: str) -> None:
+    assert messages.format_number(number, digits) == text
+
+
 def test_quoted_value_is_shortened() -> None:
     assert messages.quote_value("a") == '"a"'
     assert messages.quote_value(3) == '"3"'

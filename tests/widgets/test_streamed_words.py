@@ -127,6 +127,10 @@ def test_drawings_take_at_most_a_quarter_of_the_time(monkeypatch: pytest.MonkeyP
     assert due == pytest.approx([0.5, 8.0], abs=0.125)
 
 
+def test_small_cost_has_no_exponent() -> None:
+    assert str(Usage(12, 3, 2.34e-05)) == "12 tokens in, 3 out, $0.0000234"
+
+
 @pytest.mark.parametrize("is_due", [True, False])
 def test_terminal_prints_words_once(
     is_due: bool, set_front_end: Any, monkeypatch: pytest.MonkeyPatch

@@ -325,13 +325,14 @@ class SubmitMethods(BaseClient):
         if expected is None or (expected.weighted_hours or 0) <= limit:
             return
         if limit == budget:
-            budget_text = f"its budget is {limit:g}."
+            budget_text = f"its budget is {messages.format_number(limit)}."
             remedy, rule = "Raise the budget", "the service stops a batch that has used its budget."
         else:
-            budget_text = f"{limit:.3g} of your budget are left."
+            budget_text = f"{messages.format_number(limit, 3)} of your budget are left."
             remedy, rule = "Submit fewer jobs", "the service accepts no more jobs once it is used."
+        need = messages.format_number(expected.weighted_hours or 0, 3)
         raise InputError(
-            f"{name} is expected to need {expected.weighted_hours:.3g} weighted hours "
+            f"{name} is expected to need {need} weighted hours "
             f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); {budget_text}",
             f"{remedy}, or add {parameter('over_budget')}; {rule}",
         )

@@ -9,6 +9,7 @@ import orjson
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from labext.messages import format_number
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs.files import job_files
@@ -211,7 +212,8 @@ def stop_over_budget(session: Session, site: Site, parent: Job) -> None:
     """Stop the unfinished jobs of a batch; the complete jobs are aggregated."""
     if parent.reason is not None:  # already being stopped
         return
-    parent.reason = f"The batch's budget of {parent.budget:g} weighted hours is used up."
+    budget = format_number(parent.budget or 0)
+    parent.reason = f"The batch's budget of {budget} weighted hours is used up."
     unfinished = select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
     cancel_tasks(session, site, session.scalars(unfinished).all(), parent.reason)
 

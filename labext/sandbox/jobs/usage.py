@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select, 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from labext.messages import format_number
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs.dependencies import reload_account
 from labext.sandbox.jobs.names import quote_value
@@ -130,7 +131,8 @@ def check_budgets_left(session: Session, account: Account) -> None:
     for owner, used, budget in _budgets(session, account):
         if used >= budget:
             raise forbidden(
-                f"The budget {owner} is used up: {used:g} of {budget:g} weighted hours."
+                f"The budget {owner} is used up: {format_number(used)} of "
+                f"{format_number(budget)} weighted hours."
             )
 
 

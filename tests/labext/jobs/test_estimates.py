@@ -223,6 +223,9 @@ def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: 
     used.usage = {"budgetLeft": 3.9}
     expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
     assert str(expected).endswith("Only 3.9 weighted hours of the budget are left.")
+    used.usage = {"budgetLeft": 1500.0}
+    expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
+    assert str(expected).endswith(" 1,500 weighted hours of the budget are left.")
 
 
 @pytest.mark.faults
