@@ -287,7 +287,7 @@ class PartMerger:
     def match_count(self) -> int:
         """Number of matching rows so far."""
         for split in self._parts.keys() - self._matching.keys():
-            self._matching[split] = self._matches(self._merged(split, None))
+            self._matching[split] = self._matches(_merged(split, self._part_rows(split, None)))
         return self._matching_rows + sum(self._matching.values())
 
     def add_rows(self, rows: Sequence[JobRecord], limit: int | None = None) -> int | None:
@@ -321,21 +321,42 @@ class PartMerger:
     def rows(self, find: Callable[[str], JobRecord | None] | None) -> list[JobRecord]:
         """Return the matching rows.
 
+        A split batch belongs to the list that has its newest part, so that it occurs once in lists
+        that continue one another.
+
         Args:
             find: looks up an unlisted part of a truncated list; None if the list is complete, so
                 that unlisted parts do not exist.
         """
-        merged = (self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows)
-        return [row for row in merged if self._matches(row)]
+        rows = []
+        for row in self._rows:
+            if isinstance(row, tuple):
+                part_rows = self._part_rows(row, find)
+                if _newest(part_rows) not in self._parts[row].values():
+                    continue
+                row = _merged(row, part_rows)
+            if self._matches(row):
+                rows.append(row)
+        return rows
 
-    def _merged(
+    def _part_rows(
         self, split: SplitBatch, find: Callable[[str], JobRecord | None] | None
-    ) -> JobRecord:
+    ) -> dict[str, JobRecord | None]:
         name, count = split
         parts = self._parts[split]
-        part_rows: dict[str, JobRecord | None] = {}
-        for number, part in enumerate(identity.part_names(name, count), start=1):
-            part_rows[part] = parts.get(number) or (find(part) if find else None)
-        row = merge_part_rows(name, part_rows, {})
-        del row["parts"], row["statuses"]
-        return row
+        return {
+            part: parts.get(number) or (find(part) if find else None)
+            for number, part in enumerate(identity.part_names(name, count), start=1)
+        }
+
+
+def _newest(part_rows: Mapping[str, JobRecord | None]) -> JobRecord:
+    rows = [row for row in part_rows.values() if row is not None]
+    rows = [row for row in rows if records.phase(row) != "Deleted"] or rows
+    return max(reversed(rows), key=lambda row: str(row.get("Created") or ""))
+
+
+def _merged(split: SplitBatch, part_rows: Mapping[str, JobRecord | None]) -> JobRecord:
+    row = merge_part_rows(split[0], part_rows, {})
+    del row["parts"], row["statuses"]
+    return row

@@ -52,6 +52,21 @@ def test_limit_counts_merged_rows(client: JobsClient, split: Any) -> None:
         assert table["batchStatus"].tolist()[1:2] == ["Running"][: limit - 1]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("state", [None, "running"])
+def test_split_batch_occurs_once_in_lists_that_continue_one_another(
+    client: JobsClient, split: Any, limit: int, state: str | None
+) -> None:
+    names: list[str] = []
+    key: str | None = None
+    while key != "":
+        page = client.jobs(limit=limit, start_key=key, state=state)
+        names += page["JobName"].tolist()
+        key = page.attrs["start_key"]
+    assert names == client.jobs(state=state)["JobName"].tolist()
+    assert "folds" in names
+
+
 def test_repeated_page_of_parts_is_an_error(client: JobsClient, split: Any) -> None:
     split.as_list = lambda rows, _: {"jobs": [split.rows["folds-part1of3"]], "startKey": "1"}
     with pytest.raises(ResponseLimitError, match="repeats a page"):
