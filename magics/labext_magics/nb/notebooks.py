@@ -49,14 +49,11 @@ def _describe_deletion(name: str, counts: Record, delete_sources: bool) -> list[
         *_quantity(counts["note_count"], "note"),
         *_quantity(counts.get("session_count"), "chat"),
     ]
-    if delete_sources:
-        parts += [f"{count} only in this notebook" for count in _quantity(exclusive, "source")]
-        parts += [
-            f"but not {count} also in other notebooks" for count in _quantity(shared, "source")
-        ]
-    else:
-        sources = _quantity((exclusive or 0) + (shared or 0), "source")
-        parts += [f"but not {count}, which needs --delete-sources" for count in sources]
+    form = (
+        "{} only in this notebook" if delete_sources else "but not {}, which needs --delete-sources"
+    )
+    parts += [form.format(count) for count in _quantity(exclusive, "source")]
+    parts += [f"but not {count} also in other notebooks" for count in _quantity(shared, "source")]
     return parts
 
 

@@ -129,6 +129,8 @@ def test_source_life_cycle(run, printed, refused, tmp_path, shell):
     assert "but not 1 source also in other notebooks" in printed(
         "%nb notebooks delete Sources --delete-sources --preview"
     )
+    kept = printed("%nb notebooks delete Sources --preview")
+    assert "but not 1 source, which needs --delete-sources, but not 1 source also in" in kept
     deleted = printed("%nb notebooks delete Sources --delete-sources --yes")
     assert "with 1 source" in deleted
     assert names(run("%nb sources --notebook Shared")) == ["Selection"]
