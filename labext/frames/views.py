@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import pandas as pd
 from pandas.api.types import (
     is_datetime64_any_dtype,
+    is_datetime64_dtype,
     is_integer_dtype,
     is_list_like,
     is_numeric_dtype,
@@ -311,7 +312,7 @@ class RowView(View):
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
         """Return the labels and values of the non-empty fields of a single row."""
         fields = [
-            (column.label, f"{text} UTC" if column.kind == "time" else text)
+            (column.label, f"{text} UTC" if column.kind == "UTC" else text)
             for column in self._display_columns(frame)
             if (text := cell_text(column.cells[0]))
         ]
@@ -354,12 +355,13 @@ class _DisplayColumn(NamedTuple):
         label: the column's name.
         cells: numbers if the column is numeric without missing values, else texts. In a long frame,
             the cells of rows that pandas omits are empty.
-        kind: the kind of the cells; only texts can be truncated.
+        kind: the kind of the cells: `time` without a time zone, `UTC` with one. Only texts can be
+            truncated.
     """
 
     label: str
     cells: Any
-    kind: Literal["text", "number", "time"]
+    kind: Literal["text", "number", "time", "UTC"]
 
     def truncated(self, max_length: int) -> _DisplayColumn:
         """Return the column with texts truncated to `max_length` characters."""
@@ -399,6 +401,8 @@ def _display_column(
     cells = [""] * len(column)
     for row in _visible_rows(len(column)):
         cells[row] = format(column.iloc[row])
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        return _DisplayColumn(label, cells, "UTC")
     is_time = is_datetime64_any_dtype(column.dtype)
     return _DisplayColumn(label, cells, "number" if is_number else "time" if is_time else "text")
 
@@ -452,13 +456,21 @@ def _frame_as_text(frame: pd.DataFrame, *, index: bool = True) -> str:
 
 
 def _frame_summary(frame: pd.DataFrame, by: str, note: str = "") -> str:
-    """Return the number of rows and columns, and the time zone if a column has times."""
-    times = any(is_datetime64_any_dtype(dtype) for dtype in frame.dtypes)
+    """Return the number of rows and columns, and which columns have times in UTC."""
+    zone = ""
+    if any(isinstance(dtype, pd.DatetimeTZDtype) for dtype in frame.dtypes):
+        # Times of the user's own may lack a time zone.
+        others = [
+            cell_text(label) for label, dtype in frame.dtypes.items() if is_datetime64_dtype(dtype)
+        ]
+        zone = "; times in UTC"
+        if others:
+            zone += f", except {messages.join_words(others)}"
     rows, columns = (
         messages.pluralize(len(frame), "row"),
         messages.pluralize(frame.shape[1], "column"),
     )
-    return f"{rows} {by} {columns}{note}{'; times in UTC' if times else ''}"
+    return f"{rows} {by} {columns}{note}{zone}"
 
 
 def _html_cell(

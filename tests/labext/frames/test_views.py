@@ -56,6 +56,15 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     assert "note" not in data["text/html"]
 
 
+def test_times_without_a_time_zone_are_not_called_utc(shell: InteractiveShell) -> None:
+    frame = PLANTS.show(plants().assign(sown=pd.Timestamp("2026-03-29 14:00")))
+    for text in displayed(shell, frame).values():
+        assert "times in UTC, except sown" in text
+    assert "sown  2026-03-29 14:00:00\n" in displayed(shell, frame.head(1))["text/plain"] + "\n"
+    assert "18:31:14 UTC" in displayed(shell, frame.head(1))["text/plain"]
+    assert "UTC" not in displayed(shell, frame.drop(columns="seen"))["text/plain"]
+
+
 def test_truncated_reasons_are_below_a_table_of_text(shell: InteractiveShell) -> None:
     view = RowView(name="failures (test)", whole=("error", "remark"))
     reason = "The file has no sequences. " * 9
