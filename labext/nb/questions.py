@@ -174,7 +174,7 @@ def _parse_row(values: Mapping[str, str], row: str) -> ExpectedAnswer:
 
 
 def contains_fact(text: str, fact: Fact) -> bool:
-    """Return whether a text contains one of the wordings, as whole words in any case.
+    """Return whether a text contains one of the wordings, as whole words and numbers in any case.
 
     The marks of Markdown, such as those of bold words, and citation marks may part a wording.
     """
@@ -203,6 +203,10 @@ def _pattern(wording: str) -> re.Pattern[str]:
     plain = normalize_text(wording)
     start = rf"(?:(?<!\w)|(?<=[{UNSPACED}]))" if _begins_word(plain[:1]) else ""
     end = rf"(?:(?!\w)|(?=[{UNSPACED}]))" if _begins_word(plain[-1:]) else ""
+    if plain[:1].isdigit():  # not the end of another number, such as 2.5, 1,500 or -20
+        start += r"(?<!\d[.,])(?<![\s(][-−–])(?<!^[-−–])"
+    if plain[-1:].isdigit():
+        end += r"(?![.,]\d)"
     return re.compile(start + re.escape(plain) + end)
 
 

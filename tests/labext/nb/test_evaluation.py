@@ -110,6 +110,28 @@ def test_facts_are_whole_words_in_any_case_and_spacing() -> None:
     assert contains_fact("between 10 and 15", ("ten", "10 and 15"))
 
 
+@pytest.mark.parametrize(
+    ("answer", "fact"),
+    [
+        ("2.5 mM Tris", "5 mM Tris"),
+        ("1,500 bp", "500 bp"),
+        ("for 10.5 minutes", "10"),
+        ("5,000 cells", "5"),
+        ("stored at -20 °C", "20 °C"),
+        ("(−20 °C)", "20 °C"),
+    ],
+)
+def test_facts_are_whole_numbers(answer: str, fact: str) -> None:
+    assert not contains_fact(answer, (fact,))
+    assert contains_fact(answer, (answer.strip("()"),))
+
+
+def test_numbers_of_lists_ranges_and_ends_of_sentences_are_found() -> None:
+    answer = "It takes 10, 20 or 30 minutes at pH 7.4. Heat to 50-60 °C, then 65–70 °C."
+    for fact in ("10", "20", "7.4", "60 °C", "70 °C", "50"):
+        assert contains_fact(answer, (fact,))
+
+
 def test_facts_are_found_despite_markup_and_citation_marks() -> None:
     answer = "> Sorbitol did not **improve**\n> **solubility** [source:a1] at 0.5 M. 2**3 is 8."
     assert contains_fact(answer, ("did not improve solubility at 0.5 M",))
