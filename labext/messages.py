@@ -64,6 +64,11 @@ def format_number(number: float, digits: int = 6) -> str:
     return f"{Decimal(f'{number:.{digits}g}'):,f}"
 
 
+def format_seconds(seconds: float) -> str:
+    """Return seconds with their noun in the singular or plural: `1 second`, `1.5 seconds`."""
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"
+
+
 def with_article(noun: str) -> str:
     """Return a noun with its article: `a key`, `an ID token`, `an ndarray`."""
     return f"an {noun}" if noun == "ndarray" or noun[:1].lower() in "aeiou" else f"a {noun}"

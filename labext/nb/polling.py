@@ -365,14 +365,15 @@ def _timeout_error(snapshot: Ingestion, timeout: float) -> NotReadyError:
     active = [row for row in snapshot.rows if row.outcome is None]
     statuses = messages.join_words((_row_status(row) for row in active), 3)
     return NotReadyError(
-        f"Not processed after {timeout:g} seconds: {statuses}.",
+        f"Not processed after {messages.format_seconds(timeout)}: {statuses}.",
         "The processing continues; wait again.",
     )
 
 
 def _row_status(row: SourceRow) -> str:
     stage = f" ({row.stage})" if row.stage else ""
-    return f"{row.title} is {row.status}{stage}, unchanged for {row.unchanged:.0f} seconds"
+    unchanged = messages.format_seconds(round(row.unchanged))
+    return f"{row.title} is {row.status}{stage}, unchanged for {unchanged}"
 
 
 class Watch(ABC):
@@ -434,9 +435,9 @@ class Watch(ABC):
             if timeout is not None and snapshot.elapsed >= timeout:
                 stage = f" ({snapshot.stage})" if snapshot.stage else ""
                 raise NotReadyError(
-                    f"{snapshot.subject} is not ready after {timeout:g} seconds: it is "
-                    f"{snapshot.phase.lower()}{stage}, unchanged for {snapshot.unchanged:.0f} "
-                    "seconds.",
+                    f"{snapshot.subject} is not ready after {messages.format_seconds(timeout)}: it "
+                    f"is {snapshot.phase.lower()}{stage}, unchanged for "
+                    f"{messages.format_seconds(round(snapshot.unchanged))}.",
                     "It continues; wait again.",
                 )
         assert self.record is not None

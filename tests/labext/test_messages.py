@@ -68,6 +68,16 @@ def test_number_has_no_exponent(number: float, digits: int, text: str) -> None:
     assert messages.format_number(number, digits) == text
 
 
+def test_one_second_is_singular() -> None:
+    assert [messages.format_seconds(n) for n in (0, 1, 1.0, 1.5, 60)] == [
+        "0 seconds",
+        "1 second",
+        "1 second",
+        "1.5 seconds",
+        "60 seconds",
+    ]
+
+
 def test_quoted_value_is_shortened() -> None:
     assert messages.quote_value("a") == '"a"'
     assert messages.quote_value(3) == '"3"'

@@ -216,8 +216,9 @@ class ListMethods(BaseClient):
                 )
             if timeout is not None and snapshot.elapsed >= timeout:
                 break
+        assert timeout is not None  # without one, the watch goes on until the job has ended
         raise NotReadyError(
-            f"{name} did not complete within {timeout:g} seconds.",
+            f"{name} did not complete within {messages.format_seconds(timeout)}.",
             "It is still running; wait again.",
         )
 

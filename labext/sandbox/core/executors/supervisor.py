@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from labext.messages import format_seconds
 from labext.sandbox.core.data_folder import FileLock, remove_path
 from labext.sandbox.core.database import Database, error_line, is_disk_full, is_unavailable
 from labext.sandbox.core.executors.executor import Executor, RemoteExecutor
@@ -461,7 +462,8 @@ class Supervisor(Executors):
         for run in self._alive():
             if run.killed is None and run.deadline is not None and now >= run.deadline:
                 run.over = "time"
-                self._kill(run, f"The time limit of {run.task.max_seconds:g} seconds was reached.")
+                limit = format_seconds(run.task.max_seconds or 0)
+                self._kill(run, f"The time limit of {limit} was reached.")
         # The queue wakes this thread when a task is cancelled, see `_receive`.
         if now < self._looked + POLL_SECONDS:
             return
