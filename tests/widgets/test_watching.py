@@ -390,6 +390,15 @@ def test_list_is_drawn_with_its_counts_after_a_second(
     assert (last.done, last.outcome, messages) == (3000, Outcome.COMPLETE, [])
 
 
+def test_complete_list_of_unknown_length_has_no_count_without_its_last_page(
+    clock: FakeClock, bar: FakeSurface
+) -> None:
+    read_list(clock, None)
+    assert bar.shown[-1].phase == "Reading, 2,900 so far"
+    ((last, _),) = bar.finished
+    assert (last.phase, last.states, last.total) == ("Complete", {}, None)
+
+
 def test_list_of_many_pages_is_drawn_at_once(clock: FakeClock, bar: FakeSurface) -> None:
     with ListProgress("Sequences", clock=clock) as reading:
         reading.items(100, 5000)

@@ -157,7 +157,9 @@ class ListProgress(Transfer):
         progress = replace(super()._progress(outcome), transferred=None, size=None)
         received, total = self._transferred, self._size
         if outcome is Outcome.COMPLETE:
-            received = total = total or received
+            if total is None:  # the last page was not counted
+                return progress
+            received = total
         if total is None:
             return replace(progress, phase=f"{progress.phase}, {received:,} so far")
         return replace(progress, states={"Complete": received}, total=total)
