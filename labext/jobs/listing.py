@@ -395,6 +395,7 @@ class JobLister:
                 guard.check_next(state.start_key)
             if state.start_key and (limit is None or merger.match_count < limit):
                 continue
+            self._read_following_parts(query, merger, state)
             truncated = bool(state.start_key or query.start_key)
             state.rows = merger.rows(
                 partial(self._service.find, email=query.email) if truncated else None
@@ -404,6 +405,16 @@ class JobLister:
                 return state
             # A batch that matched by its listed parts may not match after all parts are merged.
             limit += missing
+
+    def _read_following_parts(
+        self, query: ListQuery, merger: PartMerger, state: _ListState
+    ) -> None:
+        """Read on while the rows are parts of the last batch, which are no further jobs."""
+        while state.start_key and (count := merger.unlisted_count):
+            page = self._service.page(min(count, PAGE_SIZE), state.start_key, **query.params)
+            if not merger.add_parts(page.rows):
+                return
+            state.start_key = page.start_key
 
     def _merge_page(
         self, query: ListQuery, merger: PartMerger, limit: int | None, list_state: _ListState

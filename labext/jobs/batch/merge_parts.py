@@ -304,8 +304,27 @@ class PartMerger:
                 return number
         return None
 
+    @property
+    def unlisted_count(self) -> int:
+        """Number of parts of the last batch without a row; 0 if the last row is no split batch."""
+        last = self._rows[-1] if self._rows else None
+        return last[1] - len(self._parts[last]) if isinstance(last, tuple) else 0
+
+    def add_parts(self, rows: Sequence[JobRecord]) -> bool:
+        """Add rows if all are unlisted parts of the last batch, else none; return whether so."""
+        parts = [_parse_part(row) for row in rows]
+        last = self._rows[-1]
+        if not isinstance(last, tuple) or not all(
+            part and (part[0], part[2]) == last and part[1] not in self._parts[last]
+            for part in parts
+        ):
+            return False
+        for row in rows:
+            self._add(row)
+        return bool(rows)
+
     def _add(self, row: JobRecord) -> None:
-        part = identity.parse_part_name(str(row.get("JobName"))) if records.is_batch(row) else None
+        part = _parse_part(row)
         if part is None:
             self._rows.append(row)
             self._matching_rows += self._matches(row)
@@ -348,6 +367,11 @@ class PartMerger:
             part: parts.get(number) or (find(part) if find else None)
             for number, part in enumerate(identity.part_names(name, count), start=1)
         }
+
+
+def _parse_part(row: JobRecord) -> tuple[str, int, int] | None:
+    """Return the name of the batch, the number and the number of parts; None for other rows."""
+    return identity.parse_part_name(str(row.get("JobName"))) if records.is_batch(row) else None
 
 
 def _newest(part_rows: Mapping[str, JobRecord | None]) -> JobRecord:

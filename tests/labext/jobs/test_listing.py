@@ -67,6 +67,14 @@ def test_split_batch_occurs_once_in_lists_that_continue_one_another(
     assert "folds" in names
 
 
+def test_list_that_ends_with_a_split_batch_has_no_more_jobs(client: JobsClient, split: Any) -> None:
+    del split.rows["older"]
+    for limit in (2, 3):
+        table = client.jobs(limit=limit)
+        assert table["JobName"].tolist() == ["newer", "folds"]
+        assert table.attrs["start_key"] == ""
+
+
 def test_repeated_page_of_parts_is_an_error(client: JobsClient, split: Any) -> None:
     split.as_list = lambda rows, _: {"jobs": [split.rows["folds-part1of3"]], "startKey": "1"}
     with pytest.raises(ResponseLimitError, match="repeats a page"):
