@@ -62,10 +62,16 @@ class GeneratedText:
         """
         title = plain(self.title)
         text = f"{title}\n\n{self}" if title else str(self)
+        text += self._usage_text()
         if writing_at:
             text += f"\n\n{step_text(WRITING, writing_at)}"
         rows = [static_view.step_html(WRITING, writing_at)] if writing_at else []
         return view_html(self._html(rows)), text
+
+    def _usage_text(self) -> str:
+        """Return a paragraph with the model, the tokens and the cost; empty if unknown."""
+        known = self.model and self.usage
+        return f"\n\n{model_text('Generated', self.model or '', self.usage)}" if known else ""
 
     def _live_state(self, announcement: str) -> dict[str, Any]:
         """Return the state of the live view, with the text for screen readers."""
@@ -118,7 +124,7 @@ class Draft:
         if not self._text or self._front_end is FrontEnd.EXECUTED:
             return
         if self._front_end is FrontEnd.TERMINAL:
-            print()
+            print(text._usage_text())
         else:
             self._draw(text, "The text is complete.")
         text._displayed_in = current_execution()
