@@ -121,7 +121,7 @@ def test_e_mails_and_saved_pages_are_decoded(read, read_error):
         E_MAIL % (b"related", b"html", b"<title>Minipreps</title><h1>Elution</h1>"), "a.mhtml"
     )
     assert (page.title, page.text) == ("Minipreps", "# Elution\n\nElute with 50 µL at 37 °C.")
-    assert "e-mail is broken" in read_error(b"To: <\n\ntext", "a.eml")
+    assert "e-mail is broken" in read_error(b"To: <a@[>\n\ntext", "a.eml")
 
 
 @pytest.mark.parametrize("name", ["page.html", "page.xml"])
