@@ -63,14 +63,14 @@ class Superlative:
     def rank(self, column: str, first: str) -> tuple[int, bool, int] | None:
         """Return how well a column fits, by its name and first cell; None if it does not."""
         names = set(segmentation.stem_words(f"{column} date" if _DATE.fullmatch(first) else column))
-        asked = [place for place, stem in enumerate(self.stems) if stem in names]
+        matching = [place for place, stem in enumerate(self.stems) if stem in names]
         is_implied = not names.isdisjoint(self.implied)
-        if not asked and not is_implied:
+        if not matching and not is_implied:
             return None
         return (
-            len({self.stems[place] for place in asked}) + is_implied,
+            len({self.stems[place] for place in matching}) + is_implied,
             is_implied,
-            -min(asked, default=0),
+            -min(matching, default=0),
         )
 
 

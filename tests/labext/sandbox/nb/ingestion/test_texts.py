@@ -1,10 +1,9 @@
-"""Text and titles of web pages, Markdown, tables, notebooks, LaTeX and XML."""
+"""Text and titles of web pages, e-mails, Markdown, tables, notebooks and XML."""
 
 from __future__ import annotations
 
 import csv
 import json
-from itertools import pairwise
 
 import nbformat.v4
 import pytest
@@ -421,148 +420,6 @@ def test_notebook_with_large_outputs_is_refused(read_error, data, expected):
     )
 
 
-LATEX = r"""\documentclass{article}
-\title{Induction of \emph{pBAD}}
-\begin{document}
-\maketitle % not read
-\section{Methods}
-Cells were grown at 37\,$^\circ$C with \textbf{arabinose}, 0.2\,\% \cite{x}.
-\subsection*{Strains}
-DH10B.
-\end{document}
-"""
-
-
-@pytest.mark.parametrize("name", ["paper.tex", "paper"])
-def test_sections_of_latex_are_headings(read, name):
-    result = read(LATEX.encode(), name)
-    lines = [line for line in result.text.splitlines() if line]
-    assert result.title == "Induction of pBAD"
-    assert lines[0] == "## Methods"
-    assert "with arabinose, 0.2 %" in lines[1]
-    assert lines[2:] == ["### Strains", "DH10B."]
-    assert "not read" not in result.text
-
-
-@pytest.mark.parametrize(
-    ("latex", "expected"),
-    [
-        (r"See \href{https://a.example/x_1}{the protocol}.", "See the protocol."),
-        (r"Plasmid \texttt{pBAD-33} in \mbox{DH10B}.", "Plasmid pBAD-33 in DH10B."),
-        (r"Set \verb|a_1 % b| to 3.", "Set a_1 % b to 3."),
-        (r"10\textsuperscript{6} by Lee\textsuperscript{1}", "10^6 by Lee1"),
-        (r"At \SI{37}{\celsius}, \qty{5}{\micro\litre}, \ang{30}.", "At 37 °C, 5 µL, 30°."),
-        (r"\SIrange{1}{5}{\mM}, \numrange{3}{4}, \SIlist{1;2}{\gram}", "1–5 mM, 3–4, 1;2 g"),
-        (
-            "\\begin{enumerate}\n\\item Add\n\\item[2a)] Mix\n\\item Heat\n\\end{enumerate}",
-            "1. Add\n\n2a) Mix\n\n2. Heat",
-        ),
-        (
-            r"\begin{enumerate}\item A\begin{enumerate}\item B\end{enumerate}\item C"
-            r"\end{enumerate}",
-            "1. A\na. B\n\n2. C",
-        ),
-        (
-            r"\begin{enumerate}\setcounter{enumi}{4}\item A\end{enumerate}"
-            r"\begin{enumerate}[label=x, start=8]\item B\end{enumerate}",
-            "5. A\n\n8. B",
-        ),
-        (
-            r"As in \input{methods}",
-            "As in\n\n(the text of methods is not included: add that file, too)",
-        ),
-        (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = (V[S])/(K_m + [S])·(1)/(2)"),
-        (
-            r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",
-            "At 37 °C, as in [guzman1995].",
-        ),
-        ("\\begin{verbatim}\nx = 1 % a\n\\end{verbatim}", "```\nx = 1 % a\n```"),
-        (
-            "\\begin{tabular}[t]{lr}\n\\toprule\nStrain &\n\\multicolumn{1}{c}{Rate} \\\\ \\hline\n"
-            "A & 1.5 \\\\\nB & 2.5\n\\end{tabular}",
-            "Strain | Rate\nA | 1.5\nB | 2.5",
-        ),
-        (
-            r"\begin{tabular}{lccl}Strain & \multicolumn{2}{c}{Rate} & From\\ \cmidrule(lr){2-3}"
-            r" & LB & M9 &\\ \cmidrule[1pt](r){1-1}A & 1.2 & 0.4 & Lee\end{tabular}",
-            "Strain | Rate |  | From\n| LB | M9\nA | 1.2 | 0.4 | Lee",
-        ),
-        (r"\section{The {lac} operon}\label{s} Cells grew.", "## The lac operon\n\nCells grew."),
-        (
-            r"\hypertarget{a}{\section{Results}}\addcontentsline{toc}{section}{A}\hyperref[a]{It}"
-            r"\todo{Check} in \ref*{b}.",
-            "## Results\n\nIt in <ref>.",
-        ),
-        (
-            r"\begin{subfigure}[b]{0.4\textwidth}\caption*{Cells}\end{subfigure}"
-            r"\begin{tikzpicture}[scale=2]\draw (0,0) -- (1,1);\end{tikzpicture}",
-            "Cells",
-        ),
-        (
-            "\\begin{longtable}{ll}\nA & B \\\\\n\\midrule\n\\endfirsthead\n\\toprule\nA & B \\\\\n"
-            "\\endhead\n1 & 2 \\\\\n\\end{longtable}",
-            "A | B\n1 | 2",
-        ),
-        (r"At \unit{\kg\m\per\s}, \textalpha{} and $\upbeta$.", "At kgm/s, α and β."),
-    ],
-)
-def test_text_in_macros_of_latex_is_read(read, latex, expected):
-    assert read(latex.encode(), "paper.tex").text == expected
-
-
-def test_macros_that_a_latex_document_defines_are_expanded(read):
-    definitions = (
-        r"\newcommand{\ecoli}{\textit{E.~coli}}"
-        r"\newcommand\strain[1]{strain \textsc{#1}}"
-        r"\def\both{\ecoli{} K-12}"
-        r"\newenvironment{steps}{\begin{enumerate}}{\end{enumerate}}"
-        r"\title{Growth of \ecoli}"
-    )
-    body = r"\begin{document}\both{} and \strain{DH10B}.\end{document}"
-    result = read(f"{definitions}{body}".encode(), "paper.tex")
-    assert result.title == "Growth of E. coli"
-    assert result.text == "E. coli K-12 and DH10B."
-
-
-def test_macros_of_latex_that_double_each_other_stay_small(read):
-    doubling = "".join(rf"\def\x{b}{{\x{a}\x{a}}}" for a, b in pairwise("abcdefghijklmnopqrst"))
-    content = rf"\def\xa{{0123456789}}{doubling} Text \xt\xb"
-    assert read(content.encode(), "paper.tex").text == f"Text {'0123456789' * 2}"
-
-
-def test_definitions_of_latex_environments_take_little_time(read):
-    definition = r"\newenvironment{steps}{\begin{enumerate}}{\end{enumerate}}"
-    assert read(f"{definition * 30} Text.".encode(), "paper.tex").text == "Text."
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (
-            rb"\ansi{\fonttbl\f0 Arial;}\f0 At 37 \'b0C.\par {\b Add} arabinose.",
-            "At 37 °C.\nAdd arabinose.",
-        ),
-        (
-            rb"Cells{\super 1}{\footnote \pard {\super 1} DH10B \{K-12\}}.",
-            "Cells1 [1 DH10B {K-12}].",
-        ),
-        (rb"Before.{\pict\jpegblip\picw2 \bin ffd8ffe0} After.", "Before. After."),
-        (rb"{\listtext 1.\tab}Add\par{\*\pntext 2.\tab}Mix", "1.\tAdd\n2.\tMix"),
-        (rb"Cells{\*\footnote DH10B}.", "Cells [DH10B]."),
-        (
-            rb"10{\super 6} to 10\super\f0 -3\super0 , Lee{\super 1}, 2021{\super 4,5}",
-            "10^6 to 10^-3, Lee1, 20214,5",
-        ),
-        (
-            rb"\intbl Sugar\cell OD\cell\row\intbl\cell {a|b\par} \cell\row After.",
-            "Sugar | OD\n | a | b\nAfter.",
-        ),
-    ],
-)
-def test_text_of_rich_text_is_read_without_codes(read, content, expected):
-    assert read(rb"{\rtf1 %b}" % content).text == expected
-
-
 def test_footnotes_anchors_and_captions_of_html_are_read(read):
     filler = "Cells grow until noon and are then kept cold. " * 9
     page = (
@@ -610,31 +467,6 @@ def test_captions_and_sections_of_a_long_page_are_kept(read, part, expected):
     filler = f"<p>{'Cells grow until noon and are then kept cold. ' * 9}</p>"
     page = f"<html><body><article>{filler}{part}{filler}</article></body></html>"
     assert expected in read(page.encode(), "page.html").text
-
-
-def test_title_of_rich_text_is_its_unicode_form(read):
-    titles = r"{\upr{\title ?lacZ}{\*\ud{\title \u916?lacZ}}}"
-    assert read(rf"{{\rtf1\ansi{{\info{titles}}}Text.}}".encode(), "a.rtf").title == "ΔlacZ"
-
-
-def test_headings_of_rich_text_are_found_by_their_styles(read):
-    styles = r"{\stylesheet{\s1\outlinelevel0 heading 1;}{\s12\b Heading 2;}{\s3 Body;}}"
-    body = r"{\pard\s1 Results\par}{\pard\s12\b Strains\par}{\pard\s3 DH10B.\par}"
-    text = read(rf"{{\rtf1\ansi{styles}{body}}}".encode(), "a.rtf").text
-    assert [line.strip() for line in text.splitlines()] == ["# Results", "## Strains", "DH10B."]
-
-
-def test_cells_of_rich_text_with_several_paragraphs_are_in_one_row(read):
-    rows = r"\trowd\intbl A\cell B\par C\cell\row\trowd 1\cell 2\par\cell\row Text.\par"
-    lines = read(rf"{{\rtf1\ansi Before.\par {rows}}}".encode(), "a.rtf").text.splitlines()
-    assert lines == ["Before.", "A | B C", "1 | 2", "Text."]
-
-
-def test_rich_text_has_headings_and_a_title(read):
-    body = rb"\pard\outlinelevel0 Methods\par\pard\outlinelevel1\b Strains\par\pard DH10B."
-    result = read(rb"{\rtf1 %b}" % body)
-    assert (result.title, result.text) == ("Methods", "# Methods\n## Strains\nDH10B.")
-    assert read(rb"{\rtf1{\info{\title Gr\'fcn}}%b}" % body).title == "Grün"
 
 
 def test_paragraphs_and_fields_of_xml(read):
