@@ -149,7 +149,7 @@ def _parse_row(values: Mapping[str, str], row: str) -> ExpectedAnswer:
     for column in ("facts", "sources"):
         if _PYTHON_LIST.fullmatch(values.get(column, "")):
             raise InputError(
-                f"{row}, column {column} is a list of Python.",
+                f"{row}, column {column} is a Python list.",
                 "Separate its texts by semicolons: `4,923; p15A`.",
             )
     facts = tuple(

@@ -21,10 +21,11 @@ _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
 _FEATURES = ("annotations", "translations")
-_NESTED = (
-    *(*_FEATURES, "transcriptions", "parts", "primers", "aliases", "authors", "dnaAlignmentIds"),
-    *("creator", "schema", "fields", "customFields", "archiveRecord", "registrationOrigin"),
-)
+_NESTED_LIST = """
+    aliases annotations archiveRecord authors creator customFields dnaAlignmentIds fields parts
+    primers registrationOrigin schema transcriptions translations
+"""
+_NESTED = _NESTED_LIST.split()
 """Fields with lists and dictionaries, which a CSV file has as text."""
 
 

@@ -79,7 +79,7 @@ def test_file_is_read_as_a_spreadsheet_writes_it(separator: str, tmp_path: Path)
         ("question,refused\nA?,perhaps", 'row 2, column refused: "perhaps" is neither yes nor no'),
         ("question,facts,refused\nA?,b,yes", "row 2, column facts: a question that is to be"),
         ('question,facts\n"A?,b', "row 2 is not valid CSV"),
-        ("question,facts\nA?,['b']", "row 2, column facts is a list of Python"),
+        ("question,facts\nA?,['b']", "row 2, column facts is a Python list"),
     ],
 )
 def test_bad_file_is_refused_with_its_row_and_column(text: str, message: str) -> None:

@@ -106,7 +106,7 @@ class PassageQuoter:
     def _with_extremes(
         self, question: str, citations: Mapping[Citation, str], hits: Sequence[Hit]
     ) -> dict[Citation, str]:
-        """Return citations with their descriptions, with the rows that superlatives ask for.
+        """Return citations with their descriptions, including rows that superlatives ask for.
 
         These replace the other citations of their table.
         """

@@ -228,7 +228,10 @@ def _parse_value(cell: str, has_decimal_comma: bool) -> tuple[float, str] | None
 def _find_extreme(
     question: str, superlative: Superlative, table: Table, column: int
 ) -> Extreme | None:
-    """Return the extreme among the rows that have the question's other words; None of one row."""
+    """Return the extreme among the rows that have the question's other words.
+
+    None if fewer than two of them can be compared.
+    """
     header = set(segmentation.stem_words(" ".join(table.header.cells))) | superlative.implied
     stems = [set(segmentation.stem_words(row.line)) for row in table.rows]
     in_some_rows = set().union(*stems).difference(stems[0].intersection(*stems), header)

@@ -276,7 +276,7 @@ MAX_SOURCE_PASSAGES = 5_000
 
 
 def read_source(site: Site, hit: Hit) -> list[Hit]:
-    """Return all passages of a hit's source or note, in order; none of a longer one."""
+    """Return all passages of a hit's source or note, in order; empty if there are too many."""
     with site.database.read() as session:
         statement = select(Passage.id).where(Passage.parent_id == hit.parent_id)
         statement = statement.order_by(Passage.position).limit(MAX_SOURCE_PASSAGES + 1)

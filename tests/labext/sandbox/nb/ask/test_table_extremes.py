@@ -134,8 +134,20 @@ def test_markdown_tables_are_compared():
 
 
 def test_table_with_a_row_that_may_be_cut_has_no_extreme():
-    text = "\n".join(["name | yield | remark", f"a | 5 | {'long remark ' * 120}", "b | 7 | short"])
-    assert rows("Which has the lowest yield?", text) == []
+    remark = "long remark " * 120
+    text = "\n".join(
+        ["name | yield | remark | dose", f"a | 5 | {remark}| 900", "b | 7 | short | 1"]
+    )
+    assert rows("Which has the highest yield?", text) == []
+
+
+def test_table_with_a_row_that_is_wider_than_its_header_has_no_extreme():
+    assert rows("Which has the highest yield?", "name | yield\na | 5 | 6\nb | 7\nc | 8") == []
+
+
+def test_column_that_the_adjective_implies_precedes_one_of_numbers_with_the_name():
+    text = "plasmid | fragment | length (bp)\npA | 9 | 100\npB | 1 | 900"
+    assert rows("Which plasmid has the longest fragment?", text) == ["pB | 1 | 900"]
 
 
 def test_superlative_without_a_column_is_about_the_one_before_it():
