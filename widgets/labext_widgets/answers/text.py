@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.markup import plain, tidy
@@ -172,16 +174,18 @@ def render_answer(answer: Answer, *, only_citations: bool = False) -> str:
     numbered = number_citations(answer.text, answer.citations)
     rows = [] if only_citations else [with_numbers(numbered)]
     if numbered.citations:
-        rows += [
-            "",
-            *(
-                f"[{n}] {citation_text(citation, numbered.text)}"
-                for n, citation in enumerate(numbered.citations, 1)
-            ),
-        ]
+        rows += ["", *_citation_lines(numbered)]
     for line in footer_lines(answer):
         rows += ["", line]
     return "\n".join(rows)
+
+
+def _citation_lines(numbered: NumberedText) -> Iterator[str]:
+    """Yield `[1] Title, page 3` for each citation; adjacent ones with one text share a line."""
+    texts = (citation_text(citation, numbered.text) for citation in numbered.citations)
+    for text, group in groupby(enumerate(texts, 1), itemgetter(1)):
+        numbers = [f"[{number}]" for number, _ in group]
+        yield f"{'–'.join(dict.fromkeys((numbers[0], numbers[-1])))} {text}"
 
 
 def footer_lines(answer: Answer) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
@@ -23,7 +23,14 @@ from labext.sandbox.nb.ask.answers import (
     resolve_query,
     transcript_note,
 )
-from labext.sandbox.nb.ask.table_extremes import find_extremes, parse_superlatives
+from labext.sandbox.nb.ask.table_rows import (
+    MAX_ROWS,
+    Selection,
+    find_extremes,
+    find_named_rows,
+    names_cells,
+    parse_superlatives,
+)
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import extractive, passages, segmentation
 
@@ -32,9 +39,6 @@ MAX_PASSAGES = 3
 
 MAX_LENGTH = 1_500
 """Maximum characters of a quotation; passages with more blanks, such as tables, are cut."""
-
-MAX_ROWS = 5
-"""Maximum number of rows of a table that are quoted without the others."""
 
 INTRODUCTION = "### Passages that match best"
 
@@ -80,7 +84,7 @@ class PassageQuoter:
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:  # noqa: ARG002
         """Merge the quotations of several searches."""
         citations = (citation for answer in answers for citation in answer.citations)
-        return _compose(question, dict.fromkeys(citations, ""))
+        return _compose(question, dict.fromkeys(citations))
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Quote the passages that match a message best, in the context of the previous one."""
@@ -95,37 +99,42 @@ class PassageQuoter:
             if quote:
                 quotes.setdefault(" ".join(quote.split()), (hit, quote, score))
         best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
-        citations = {_cite_rows(hit, quote, question.stems): "" for hit, quote, _ in best}
-        answer = _compose(text, self._with_extremes(text, citations, [hit for hit, _, _ in best]))
+        citations = [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best]
+        answer = _compose(text, self._with_rows(text, citations, [hit for hit, _, _ in best]))
         absent = question.absent_terms(hits) if best else []
         if not absent:
             return answer
         note = f"None of the passages found mentions {messages.join_all(absent, 'or')}."
         return replace(answer, text=f"{answer.text}\n\n{note}")
 
-    def _with_extremes(
-        self, question: str, citations: Mapping[Citation, str], hits: Sequence[Hit]
-    ) -> dict[Citation, str]:
-        """Return citations with their descriptions, including rows that superlatives ask for.
+    def _with_rows(
+        self, question: str, citations: Sequence[Citation], hits: Sequence[Hit]
+    ) -> Sequence[Citation | Selection]:
+        """Return citations with the rows of a table that a question asks for.
 
         These replace the other citations of their table.
         """
-        if not parse_superlatives(question):
-            return dict(citations)
         for place, hit in enumerate(hits):
-            extremes = find_extremes(question, self._read_source(hit), hit)
-            if extremes:
-                rows = {
-                    citation: extreme.description
-                    for extreme in extremes
-                    for citation in extreme.citations(MAX_PASSAGES)
-                }
-                in_table = set().union(*(extreme.table.passage_ids for extreme in extremes))
-                others = [item for item in citations.items() if item[0].passage_id not in in_table]
+            selections = self._select_rows(question, hit)
+            if selections:
+                in_table = {number for item in selections for number in item.table.passage_ids}
+                others = [item for item in citations if item.passage_id not in in_table]
                 before = sum(hit.passage_id not in in_table for hit in hits[:place])
-                ordered = [*others[:before], *rows.items(), *others[before:]]
-                return dict(ordered[:MAX_PASSAGES])
-        return dict(citations)
+                ordered: list[Citation | Selection] = [
+                    *others[:before],
+                    *selections,
+                    *others[before:],
+                ]
+                return ordered[:MAX_PASSAGES]
+        return citations
+
+    def _select_rows(self, question: str, hit: Hit) -> Sequence[Selection]:
+        if parse_superlatives(question):
+            return find_extremes(question, self._read_source(hit), hit)
+        if not names_cells(question, hit):
+            return ()
+        named = find_named_rows(question, self._read_source(hit), hit)
+        return () if named is None else (named,)
 
 
 def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
@@ -236,19 +245,33 @@ def _best_table(part: str, stems: frozenset[str]) -> str:
     return max(tables, key=lambda table: len(stems.intersection(segmentation.stem_words(table))))
 
 
-def _compose(question: str, citations: Mapping[Citation, str]) -> Answer:
-    """Return an answer of quotations with their descriptions and marks, or `NO_MATCH`."""
-    if not citations:
-        return NO_MATCH
+def _compose(question: str, quotations: Iterable[Citation | Selection]) -> Answer:
+    """Return an answer of quotations with their marks, or `NO_MATCH`."""
     stems = frozenset(segmentation.stem_words(question))
-    blocks = [INTRODUCTION]
-    for citation, description in citations.items():
-        page = "" if citation.page is None else f", page {citation.page}"
-        title = " ".join(citation.title.split()) or "Untitled"
-        details = f", {description}" if description else ""
-        blocks.append(f"{title}{page}{transcript_note(citation)}{details}:")
-        blocks.append(_block_quote(citation, stems))
-    return Answer("\n\n".join(blocks), tuple(citations))
+    blocks, citations = [INTRODUCTION], []
+    for item in quotations:
+        if isinstance(item, Selection):
+            cited = [citation for citation, _ in item.citations()]
+            description, quotation = f", {item.description}", _row_quote(item, stems)
+        else:
+            cited, description, quotation = [item], "", _block_quote(item, stems)
+        first = cited[0]
+        page = "" if first.page is None else f", page {first.page}"
+        title = " ".join(first.title.split()) or "Untitled"
+        blocks += [f"{title}{page}{transcript_note(first)}{description}:", quotation]
+        citations += cited
+    return Answer("\n\n".join(blocks), tuple(citations)) if citations else NO_MATCH
+
+
+def _row_quote(selection: Selection, stems: frozenset[str]) -> str:
+    """Return rows as a table in Markdown, with a mark after the last row of each passage."""
+    rows = [passages.row_text(selection.table.header.line)]
+    for citation, lines in selection.citations():
+        rows += [mark_words(" ".join(line.split()), stems) for line in lines]
+        rows[-1] = f"{rows[-1].removesuffix(' |')} {citation_mark(citation.id)}"
+        if lines[-1].startswith("|"):
+            rows[-1] += " |"
+    return f"> {_markdown_table(rows)}"
 
 
 def _block_quote(citation: Citation, stems: frozenset[str]) -> str:

@@ -1,16 +1,25 @@
-"""Find the rows of a table with the highest or lowest value, for questions that ask for it."""
+"""Find the rows of a table that a question asks for by an extreme value or by their cells."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from labext import messages
 from labext.sandbox.nb.ask.answers import Citation, cite
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import passages, segmentation
+
+MAX_ROWS = 5
+"""Maximum number of rows of a table that are quoted without the others."""
+
+MAX_SELECTED = 20
+"""Maximum number of rows that are quoted of those with the values that a question names."""
+
+MAX_PASSAGES = 1_000
+"""Maximum number of passages of a source whose rows are selected by their cells."""
 
 _ADJECTIVES = (
     ("longest", "shortest", "length size duration bp kb nt aa"),
@@ -30,6 +39,10 @@ _MEANINGS = {
     for name in names.split()
 }
 _SUPERLATIVE = re.compile(rf"(?i)\b(?P<at>at )?(?P<name>{'|'.join(_MEANINGS)})\b")
+_NEGATION = re.compile(
+    r"(?i)\b(?:not|no|non|without|except|excluding|lack(?:s|ing)?|neither|nor|never|other than)\b"
+    r"|n['’]t\b"
+)
 _RULER_CELL = re.compile(r":?-+:?")
 _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "nan", "none", "null"})
 _SUMMARY_ROWS = frozenset({"total", "sum", "mean", "average", "median", "all", "overall"})
@@ -95,9 +108,10 @@ def parse_superlatives(question: str) -> list[Superlative]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: its passage, its line there, and its cells."""
+    """A row of a table: its passage, the number and text of its line there, and its cells."""
 
     hit: Hit
+    number: int
     line: str
     cells: tuple[str, ...]
 
@@ -116,31 +130,38 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Extreme:
-    """The rows with the highest or lowest value of a column.
+class Selection:
+    """Rows of a table that answer a question.
 
     Attributes:
-        rows: the rows with this value; several if they are equal.
-        description: names the column and the rows that were compared.
+        description: names the values that were looked for, and the number of rows.
     """
 
     table: Table
     rows: tuple[Row, ...]
     description: str
 
-    def citations(self, count: int) -> list[Citation]:
-        """Return citations of at most `count` of the rows."""
+    def citations(self) -> list[tuple[Citation, list[str]]]:
+        """Return the citations, one for all adjacent rows of a passage, with their lines."""
         header = passages.row_text(self.table.header.line)
-        return [replace(cite(row.hit, row.line), table_header=header) for row in self.rows[:count]]
+        numbered = enumerate(self.rows)
+        runs = groupby(numbered, lambda item: (item[1].hit.passage_id, item[1].number - item[0]))
+        result = []
+        for _, run in runs:
+            rows = [row for _, row in run]
+            lines = [row.line for row in rows]
+            citation = replace(cite(rows[0].hit, "\n".join(lines)), table_header=header)
+            result.append((citation, lines))
+        return result
 
 
-def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Extreme]:
+def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Selection]:
     """Return the rows that a question asks for by superlatives, from the tables of a passage.
 
     `source` has all passages of its source, in order. Nothing is returned if not all values of the
     column can be compared.
     """
-    extremes: list[Extreme] = []
+    extremes: list[Selection] = []
     tables = [table for table in parse_tables(source) if hit.passage_id in table.passage_ids]
     for superlative in parse_superlatives(question):
         ranked = sorted(
@@ -160,6 +181,34 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Extrem
     return extremes
 
 
+def names_cells(question: str, hit: Hit) -> bool:
+    """Return whether a question has all words of a cell in a passage, and excludes nothing."""
+    stems = frozenset(segmentation.stem_words(question))
+    cells = (
+        cell
+        for line in hit.text.split("\n")
+        if passages.CELL_SEPARATOR.strip() in line
+        for cell in passages.split_row(line)
+    )
+    return not _NEGATION.search(question) and any(_is_named(cell, stems) for cell in cells)
+
+
+def find_named_rows(question: str, source: Sequence[Hit], hit: Hit) -> Selection | None:
+    """Return the rows with the cells that a question names, from the long table of a passage.
+
+    `Which plasmids are kanamycin resistant?` names the cells `kanamycin`. None if fewer than two
+    rows have them and the question's other words that some rows have.
+    """
+    for table in parse_tables(source) if len(source) <= MAX_PASSAGES else ():
+        if hit.passage_id in table.passage_ids and len(table.rows) > MAX_ROWS:
+            restriction = _restrict(question, table, frozenset())
+            rows = restriction.rows
+            if restriction.has_cells and len(rows) > 1:
+                count = f"{len(rows):,} of {len(table.rows):,} rows"
+                return _select(table, rows, f"{count} with {restriction.description}")
+    return None
+
+
 def parse_tables(source: Sequence[Hit]) -> list[Table]:
     """Return the tables in the passages of a source, except those with incomplete rows."""
     tables: list[Table] = []
@@ -172,11 +221,11 @@ def parse_tables(source: Sequence[Hit]) -> list[Table]:
             around = len(previous.text.rpartition("\n")[2]) + len(lines[0])
             if around > passages.MAX_LENGTH - passages.MIN_LENGTH:  # it may be one row that is cut
                 incomplete.add(id(table))
-        for line in lines:
+        for number, line in enumerate(lines):
             if passages.CELL_SEPARATOR.strip() not in line:
                 table = None
             elif table is None:
-                table = Table(Row(hit, line.strip(), tuple(passages.split_row(line))))
+                table = Table(Row(hit, number, line.strip(), tuple(passages.split_row(line))))
                 tables.append(table)
             else:
                 cells = passages.split_row(line)
@@ -184,7 +233,7 @@ def parse_tables(source: Sequence[Hit]) -> list[Table]:
                     incomplete.add(id(table))
                 elif not all(map(_RULER_CELL.fullmatch, cells)):
                     missing = len(table.header.cells) - len(cells)
-                    table.rows.append(Row(hit, line.strip(), (*cells, *[""] * missing)))
+                    table.rows.append(Row(hit, number, line.strip(), (*cells, *[""] * missing)))
         previous = hit
     return [table for table in tables if id(table) not in incomplete]
 
@@ -227,33 +276,91 @@ def _parse_value(cell: str, has_decimal_comma: bool) -> tuple[float, str] | None
 
 def _find_extreme(
     question: str, superlative: Superlative, table: Table, column: int
-) -> Extreme | None:
+) -> Selection | None:
     """Return the extreme among the rows that have the question's other words.
 
     None if fewer than two of them can be compared.
     """
-    header = set(segmentation.stem_words(" ".join(table.header.cells))) | superlative.implied
-    stems = [set(segmentation.stem_words(row.line)) for row in table.rows]
-    in_some_rows = set().union(*stems).difference(stems[0].intersection(*stems), header)
-    words = {
-        word: stem
-        for word in question.split()
-        if word.lower() not in _MEANINGS
-        for stem in in_some_rows.intersection(segmentation.stem_words(word))
-    }
-    rows = [
-        row
-        for row, of_row in zip(table.rows, stems, strict=True)
-        if of_row.issuperset(words.values())
-    ]
-    values = _values(rows, column)
+    restriction = _restrict(question, table, superlative.implied)
+    values = _values(restriction.rows, column)
     if not values:
         return None
     best = (max if superlative.highest else min)(value for value, _ in values)
-    equal = tuple(row for value, row in values if value == best)
-    names = [word.strip('?,.;:!"“”()') for word in words]
-    compared = f"the {len(values):,} rows" if words else f"{len(values):,} rows"
-    compared += f" with {messages.join_all(names, 'and')}" if words else ""
+    equal = [row for value, row in values if value == best]
+    names = restriction.description
+    compared = f"the {len(values):,} rows with {names}" if names else f"{len(values):,} rows"
     several = f" ({len(equal):,} rows are equal)" if len(equal) > 1 else ""
     description = f"{superlative.name} “{table.header.cells[column]}” of {compared}{several}"
-    return Extreme(table, equal, description)
+    return _select(table, equal, description)
+
+
+def _select(table: Table, rows: Sequence[Row], description: str) -> Selection:
+    if len(rows) > MAX_SELECTED:
+        description += f", the first {MAX_SELECTED}"
+    return Selection(table, tuple(rows[:MAX_SELECTED]), description)
+
+
+@dataclass(frozen=True)
+class _Restriction:
+    """The rows of a table that have the values and the other words of a question.
+
+    Attributes:
+        description: the values and words, or an empty text if there are none.
+        has_cells: whether the question names whole cells.
+    """
+
+    rows: list[Row]
+    description: str
+    has_cells: bool
+
+
+def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restriction:
+    """Return the rows with the cells that a question names, and its words that some rows have.
+
+    Cells of one column are alternatives. Words of the header and the stems `ignored` don't count.
+    """
+    header = ignored.union(segmentation.stem_words(" ".join(table.header.cells)))
+    asked = frozenset(segmentation.stem_words(_SUPERLATIVE.sub(" ", question))) - header
+    stems = [frozenset(segmentation.stem_words(row.line)) for row in table.rows]
+    varying = asked.intersection(frozenset().union(*stems)) - stems[0].intersection(*stems)
+    columns = {
+        column: named
+        for column in range(len(table.header.cells))
+        if (named := _named_cells(table, column, asked))
+    }
+    cells = [cell for named in columns.values() for cell in named]
+    others = varying.difference(segmentation.stem_words("\n".join(cells)))
+    rows = [
+        row
+        for row, row_stems in zip(table.rows, stems, strict=True)
+        if row_stems >= others
+        and all(row.cells[column] in named for column, named in columns.items())
+    ]
+    words = [
+        word.strip('?,.;:!"“”()')
+        for word in question.split()
+        if others.intersection(segmentation.stem_words(word))
+    ]
+    names = [*(messages.join_all(named, "or") for named in columns.values()), *words]
+    description = messages.join_all(names, "and") if names else ""
+    return _Restriction(rows, description, bool(columns))
+
+
+def _named_cells(table: Table, column: int, stems: frozenset[str]) -> list[str]:
+    """Return the values of a column that the stems name, except parts of longer ones.
+
+    Empty if they name all values.
+    """
+    values = dict.fromkeys(row.cells[column] for row in table.rows)
+    named = {cell: set(segmentation.stem_words(cell)) for cell in values if _is_named(cell, stems)}
+    if len(named) == len(values):
+        return []
+    return [cell for cell in named if not any(named[cell] < longer for longer in named.values())]
+
+
+def _is_named(cell: str, stems: frozenset[str]) -> bool:
+    """Return whether the stems have all words of a cell; a number alone is no name."""
+    if _VALUE.fullmatch(cell):
+        return False
+    words = segmentation.stem_words(cell)
+    return bool(words) and stems.issuperset(words)

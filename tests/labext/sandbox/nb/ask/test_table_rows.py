@@ -1,7 +1,8 @@
-"""Questions for the highest or lowest value in a table, answered by the row that has it."""
+"""Questions for rows of a table: with the highest or lowest value, or with values they name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from labext.sandbox.nb.ask.answers import Answer, Search
 from labext.sandbox.nb.ask.quotes import PassageQuoter
-from labext.sandbox.nb.ask.table_extremes import find_extremes, parse_superlatives
+from labext.sandbox.nb.ask.table_rows import MAX_SELECTED, find_extremes, parse_superlatives
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text.passages import split_passages
 
@@ -50,6 +51,7 @@ def answer(question: str, passages: Sequence[Hit], found: Sequence[Hit]) -> Answ
         ("Which plasmid is the shortest?", [4]),
         ("What is the smallest fragment with kanamycin?", [1]),
         ("Which pUC19 plasmid has the largest fragment?", [0]),
+        ("What is the longest fragment with pET28 or pBAD?", [3]),
         ("Which plasmid is the oldest?", [3]),
         ("Which plasmid was made LATEST?", [2, 4]),
         ("Which plasmid has the longest fragment, and which the shortest?", [3, 4]),
@@ -67,7 +69,6 @@ def test_row_with_the_extreme_value_is_found(question, expected):
         "Which plasmids have fragments?",
         "Which plasmid has the highest yield?",
         "What is the longest fragment of pB?",
-        "What is the longest fragment with pET28 or pBAD?",
     ],
 )
 def test_no_row_is_found_without_a_superlative_a_column_or_two_rows_to_compare(question):
@@ -179,3 +180,72 @@ def test_other_passages_of_an_answer_stay_in_their_order():
     citations = answer("Which plasmid has the longest fragment?", table, [note, *table]).citations
     assert [citation.id for citation in citations] == ["note:b", "source:a"]
     assert citations[1].quote == ROWS[3]
+
+
+def test_equal_extremes_are_one_table():
+    text = answer("Which pUC19 plasmid is the latest?", source(TABLE), source(TABLE)).text
+    shown = text.replace("**", "").replace(" [source:a]", "").split("\n")[-2:]
+    assert shown == [f"> | {ROWS[place]} |" for place in (2, 4)]
+
+
+RESISTANCES = ("ampicillin", "kanamycin", "chloramphenicol")
+SAMPLES = [
+    f"p{place} | {RESISTANCES[place % 3]} | {'Ana' if place % 2 else 'Bo'} Lee | {place % 4}"
+    for place in range(90)
+]
+STOCK = "\n".join(["name | resistance | made by | copies", *SAMPLES])
+
+
+@pytest.mark.parametrize(
+    ("question", "places", "description"),
+    [
+        ("Which are kanamycin resistant?", range(1, 90, 3), "30 of 90 rows with kanamycin"),
+        ("Which did Ana Lee make?", range(1, 90, 2), "45 of 90 rows with Ana Lee"),
+        ("Which kanamycin ones by Ana?", range(1, 90, 6), "15 of 90 rows with kanamycin and Ana"),
+        (
+            "Are they kanamycin or ampicillin resistant?",
+            [place for place in range(90) if place % 3 < 2],
+            "60 of 90 rows with ampicillin or kanamycin",
+        ),
+    ],
+)
+def test_rows_with_the_cells_that_a_question_names_are_counted_and_quoted(
+    question, places, description
+):
+    passages = source(STOCK)
+    found = answer(question, passages, passages[:1])
+    expected = [SAMPLES[place] for place in places]
+    first = "" if len(expected) <= MAX_SELECTED else f", the first {MAX_SELECTED}"
+    assert f"Plasmids, {description}{first}:" in found.text
+    shown = re.findall(r"(?m)^> \| (p\d.*?)(?: \[source:a\])? \|$", found.text.replace("**", ""))
+    assert shown == expected[:MAX_SELECTED]
+    for citation in found.citations:
+        assert citation.quote in citation.passage
+        assert citation.table_header == "name | resistance | made by | copies"
+    quoted = "\n".join(citation.quote for citation in found.citations)
+    assert all(row in quoted for row in shown)
+    assert found.text.count("[source:a]") == len(found.citations)
+
+
+@pytest.mark.parametrize(
+    ("question", "table"),
+    [
+        ("Which are not kanamycin resistant?", STOCK),
+        ("Which don't have kanamycin?", STOCK),
+        ("Which have kanamycin and p4?", STOCK),
+        ("Which have 3?", STOCK),
+        ("Which are kanamycin resistant?", TABLE),
+    ],
+)
+def test_no_rows_are_selected_for_excluded_cells_numbers_single_rows_and_short_tables(
+    question, table
+):
+    passages = source(table)
+    assert " of 90 rows" not in answer(question, passages, passages[:1]).text
+
+
+def test_longer_cell_is_not_found_by_a_part_of_it():
+    table = STOCK.replace("ampicillin", "kanamycin sulfate")
+    passages = source(table)
+    text = answer("Which are resistant to kanamycin sulfate?", passages, passages[:1]).text
+    assert "Plasmids, 30 of 90 rows with kanamycin sulfate, the first 20:" in text
