@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from labext.cjk import UNSPACED
+from labext.sandbox.nb.providers.minilm import tokenizer
 from labext.sandbox.nb.search.ranking import Hit
-from labext.sandbox.nb.text import segmentation
+from labext.sandbox.nb.text import passages, segmentation
 
 _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
 _UNSPACED = f"[{UNSPACED}]"
@@ -56,6 +57,11 @@ a smaller one if the question has rare terms, or if its words have no stems and 
 """
 
 
+MIN_UNCOMMON = 9_000
+"""Place of an uncommon word in the vocabulary of the embedding model, which begins with the most
+frequent ones; words that it lacks are not judged.
+"""
+
 RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.6
 """Minimum score of further passages as a share of the best one's.
 
@@ -96,12 +102,14 @@ class Question:
         rare: groups of rare terms: names, years and codes. A passage needs all terms of one group;
             there are several if the question compares things.
         sides: the things that it compares, if any.
+        uncommon: the stems of uncommon English words; what no passage found mentions is unknown.
         is_latin: whether its script is Latin, the only one that the built-in model has learned.
     """
 
     stems: frozenset[str]
     rare: tuple[frozenset[str], ...]
     sides: tuple[Side, ...] = ()
+    uncommon: frozenset[str] = frozenset()
     is_latin: bool = True
 
     @classmethod
@@ -110,7 +118,8 @@ class Question:
         text = segmentation.unify_delta(text)
         stems, rare = frozenset(segmentation.stem_words(text)), _rare_terms(text)
         latin = [char < "\u0250" for char in text if char.isalpha()]
-        return cls(stems, rare, _sides(text, stems, rare), 2 * sum(latin) >= len(latin))
+        is_latin = 2 * sum(latin) >= len(latin)
+        return cls(stems, rare, _sides(text, stems, rare), _uncommon_stems(text), is_latin)
 
     def groups_of(self, hit: Hit) -> tuple[frozenset[str], ...]:
         """Return the groups of rare terms of which a passage contains all."""
@@ -176,6 +185,32 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
     return tuple(map(frozenset, groups))
 
 
+_PLAIN_WORD = re.compile(r"(?<![\w.'’\-])[A-Za-z]{3,}(?![\w\-])")
+
+
+def _uncommon_stems(text: str) -> frozenset[str]:
+    """Return the stems of the uncommon words of an English text, except names."""
+    words = segmentation.split_words(text)
+    if 4 * (len(words) - len(segmentation.stem_words(text))) < len(words):  # few stop words
+        return frozenset()
+    matches = (
+        match.group()
+        for match in _PLAIN_WORD.finditer(text)
+        if not is_rare(match.group(), may_be_capitalized=match.start() == 0)
+    )
+    return frozenset(stem for stem in _stems(matches) if _is_uncommon(stem))
+
+
+@functools.lru_cache(maxsize=10_000)
+def _is_uncommon(stem: str) -> bool:
+    places = (
+        place
+        for word, place in tokenizer.vocabulary().items()
+        if word.startswith(stem[:3]) and segmentation.stem_words(word) == [stem]
+    )
+    return min(places, default=0) > MIN_UNCOMMON
+
+
 def is_rare(word: str, *, may_be_capitalized: bool = False) -> bool:
     """Return whether a word is a name, a year, a number or a code.
 
@@ -219,14 +254,23 @@ def lacks_rare_terms(question: Question, hit: Hit) -> bool:
 def match_scores(
     question: Question, hits: Sequence[Hit], *, uses_similarity: bool
 ) -> list[tuple[Hit, float]]:
-    """Return those of the hits that match, in order, with their scores."""
+    """Return those of the hits that match, in order, with their scores.
+
+    If no passage mentions an uncommon word of the question, only those without any of its words
+    match, as they may paraphrase it, and tables, which abbreviate. The others are on its subject,
+    but lack what it asks for.
+    """
     uses_similarity = uses_similarity and question.is_latin
     known = question.stems & frozenset().union(*map(_stems_of, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
     min_similarity = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
+    is_near_miss = not question.uncommon <= known
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):
+            continue
+        is_table = passages.CELL_SEPARATOR in hit.text
+        if is_near_miss and not is_table and word_share(question.stems, hit):
             continue
         similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
         share = word_share(question.stems, hit)

@@ -21,17 +21,18 @@ _ASCII_TOKEN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 
 def split_tokens(text: str) -> list[int]:
     """Return the identifiers of a text's first tokens, with the special ones around them."""
-    vocabulary = _vocabulary()
+    pieces = vocabulary()
     tokens: list[int] = []
     for word in _words(text[: MAX_TOKENS * _CHARACTERS_PER_TOKEN]):
         tokens += _word_tokens(word)
         if len(tokens) >= MAX_TOKENS - 2:
             break
-    return [vocabulary[_START], *tokens[: MAX_TOKENS - 2], vocabulary[_END]]
+    return [pieces[_START], *tokens[: MAX_TOKENS - 2], pieces[_END]]
 
 
 @functools.cache
-def _vocabulary() -> dict[str, int]:
+def vocabulary() -> dict[str, int]:
+    """Return the identifiers of the word pieces; common words have low ones."""
     lines = Path(__file__).with_name("vocab.txt").read_text("utf-8").split("\n")
     return {line: number for number, line in enumerate(lines) if line}
 
@@ -54,8 +55,8 @@ def _words(text: str) -> list[str]:
 @functools.lru_cache(maxsize=50_000)
 def _word_tokens(word: str) -> tuple[int, ...]:
     """Return the identifiers of the longest pieces that a word consists of."""
-    vocabulary = _vocabulary()
-    unknown = (vocabulary[_UNKNOWN],)
+    pieces = vocabulary()
+    unknown = (pieces[_UNKNOWN],)
     if len(word) > _MAX_WORD_LENGTH:
         return unknown
     tokens = []
@@ -63,10 +64,10 @@ def _word_tokens(word: str) -> tuple[int, ...]:
     while start < len(word):
         prefix = "##" if start else ""
         end = len(word)
-        while end > start and prefix + word[start:end] not in vocabulary:
+        while end > start and prefix + word[start:end] not in pieces:
             end -= 1
         if end == start:
             return unknown
-        tokens.append(vocabulary[prefix + word[start:end]])
+        tokens.append(pieces[prefix + word[start:end]])
         start = end
     return tuple(tokens)

@@ -159,7 +159,7 @@ def test_three_passages_are_quoted_if_the_best_has_a_third_of_the_words():
         "One frozen culture.",
     ]
     hits = [hit(f"source:{n}", n, text, similarity=0.5) for n, text in enumerate(texts)]
-    answer = request("Whom do I contact prior to thawing a frozen culture overnight?", hits)
+    answer = request("Whom do I contact prior to thawing a frozen culture today?", hits)
     assert len(answer.citations) == 3
 
 
