@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("scatter", "histogram", "line", "box")
 _MAX_TABLES = 20
-"""Maximum number of tables of a job to read for its figures."""
+"""Maximum number of tables of a job to read if no columns are given."""
 
 
 def plot(
@@ -79,12 +79,12 @@ def plot(
     )
     by_column = any(axes.values())
     figure_files = [] if by_column else _tool_figures(call.jobs, str(row.get("Type")))
-    tables = _read_tables(call.jobs, name, file, email, figure_files)
+    columns = {axes[axis] for axis in ("x", "y", "color")} - {None}
+    tables = _read_tables(call.jobs, name, file, email, figure_files, columns)
     if not by_column:
         figures = plots.job_plot(name, tables)
         if figures is not None:
             return figures
-    columns = {axes[axis] for axis in ("x", "y", "color")} - {None}
     complete = (path for path, table in tables.items() if columns <= set(map(str, table)))
     path = next(complete, next(iter(tables)))
     return _plot_columns(tables[path], f"{name}: {path}", axes, None)
@@ -138,11 +138,17 @@ def _tool_figures(jobs: JobsClient, tool: str) -> list[str]:
 
 
 def _read_tables(
-    jobs: JobsClient, name: str, file: str | None, email: str | None, figures: list[str]
+    jobs: JobsClient,
+    name: str,
+    file: str | None,
+    email: str | None,
+    figures: list[str],
+    columns: set[str],
 ) -> dict[str, pd.DataFrame]:
     """Return the CSV tables of a job by path.
 
-    With `file`, only this table; otherwise the tables of `figures` that the job wrote, or all.
+    With `file`, only this table; otherwise the tables of `figures` that the job wrote, or all. With
+    `columns`, reads until a table has them.
     """
     from labext_widgets.results.files import read_table
 
@@ -157,7 +163,9 @@ def _read_tables(
     elif preferred := [path for path in figures if path in tables]:
         tables = preferred
     frames: dict[str, pd.DataFrame] = {}
-    for path in tables[:_MAX_TABLES]:
+    unread = list(tables)
+    for path in tables if columns else tables[:_MAX_TABLES]:
+        unread.remove(path)
         try:
             frames[path] = read_table(jobs.read_result(name, path, email=email))
         except ValueError as error:
@@ -166,10 +174,19 @@ def _read_tables(
                     f"{path} of {name} is not a table: {error}.",
                     f"Display its results with `%jobs view {quote(name)}`.",
                 ) from None
+            continue
+        if columns and columns <= set(map(str, frames[path])):
+            break
     if not frames:
         raise InputError(
             f"{name} has no table to plot.",
             f"Download its files with `%jobs results {quote(name)}`.",
+        )
+    if unread:
+        verb = "was" if len(unread) == 1 else "were"
+        output.print_message(
+            f"{messages.pluralize(len(unread), 'table')} of {name} {verb} not read; "
+            "`--file` chooses one."
         )
     return frames
 

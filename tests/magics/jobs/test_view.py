@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Refused, Run
 
 from labext.errors import InputError, JobFailedError, LabextError
+from labext.jobs import JobsClient
 from labext_widgets.results import Gallery, PictureView, TextView
 from labext_widgets.structure import StructureViewer
 
@@ -126,6 +127,24 @@ def test_job_has_the_figures_of_its_tool(run: Run) -> None:
     }.items():
         with pytest.raises(InputError, match=words):
             run(f"scatter = 1\n{line}")
+
+
+def test_columns_are_searched_in_all_tables_of_a_job(
+    run: Run, printed: Printed, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(f"%jobs submit digest --name many-tables {DIGEST} --wait;")
+    tables = {f"t{number:02}.csv": b"a,b\n1,2\n" for number in range(30)}
+    tables |= {"t24.csv": b"a,late\n1,2\n", "t29.csv": b"a,last\n1,2\n"}
+    monkeypatch.setattr(JobsClient, "result_files", lambda *_: list(tables))
+    monkeypatch.setattr(JobsClient, "read_result", lambda _self, _name, path, **_: tables[path])
+    assert str(run("%jobs plot many-tables --x a --y late")).startswith("many-tables: t24.csv")
+    assert "5 tables of many-tables were not read; `--file` chooses one." in printed(
+        "%jobs plot many-tables --x a --y late;"
+    )
+    assert "not read" not in printed("%jobs plot many-tables --x a --y last;")
+    assert "10 tables of many-tables were not read" in printed("%jobs plot many-tables;")
+    assert "not read" not in printed("%jobs plot many-tables --file t24.csv;")
+    assert 'no column "absent"' in refused("%jobs plot many-tables --x absent").message
 
 
 def test_frame_is_plotted_without_a_service(own_shell: InteractiveShell) -> None:
