@@ -55,6 +55,9 @@ PIPELINE_NAME_LENGTH = 100
 AccountSelection = tuple[Sequence[Account], Organization | None]
 """The accounts to remove, and the organization if it is removed as well."""
 
+_SINGLE_JOB = Job.type.not_in((BATCH, PIPELINE))
+"""The condition for a job that is neither a batch nor a pipeline."""
+
 _CONTENTS = {"keys": "key", "jobs": "job", "files": "uploaded file", "pipelines": "saved pipeline"}
 
 
@@ -116,7 +119,7 @@ class JobsAdministration(Administration):
                     "organization": organization,
                     "owner": account.owner,
                     "keys": count_rows(session, Key, Key.account_id == account.id),
-                    "jobs": count_rows(session, Job, Job.account_id == account.id),
+                    "jobs": count_rows(session, Job, Job.account_id == account.id, _SINGLE_JOB),
                     "gates": account.gates,
                     "budget": account.budget,
                     "storage_quota": account.storage_quota,
@@ -462,7 +465,7 @@ def _count_contents(
     owner = SavedPipeline.organization_id == (organization.id if organization else None)
     return {
         "keys": count_rows(session, Key, Key.account_id.in_(accounts)),
-        "jobs": count_rows(session, Job, Job.account_id.in_(accounts)),
+        "jobs": count_rows(session, Job, Job.account_id.in_(accounts), _SINGLE_JOB),
         "files": count_rows(session, UploadedFile, UploadedFile.account_id.in_(accounts)),
         "pipelines": count_rows(session, SavedPipeline, owner),
     }
@@ -493,7 +496,7 @@ def _removal_effect(
         Job,
         Job.account_id.in_([account.id for account in accounts]),
         Job.status.in_(ACTIVE_STATES),
-        Job.type.not_in((BATCH, PIPELINE)),
+        _SINGLE_JOB,
     )
     if unfinished:
         text += f"; {messages.pluralize(unfinished, 'unfinished job')} would be stopped"

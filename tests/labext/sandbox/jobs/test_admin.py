@@ -346,14 +346,16 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
     api.until(
         batch, lambda _row: len(stored_files() - before_removal) >= 3 and bool(children(service))
     )
+    accounts = {row["email"]: row for row in admin(service, "accounts", "list")}
+    assert accounts[email]["jobs"] == 4, "a batch is no job"
     message = admin(service, "accounts", "remove", email, refused=True)
-    assert "1 key, 5 jobs, 1 uploaded file" in message
+    assert "1 key, 4 jobs, 1 uploaded file" in message
     assert "3 unfinished jobs would be stopped" in message
     assert api.get("files").status_code == 200
     running = children(service)
     assert running
     removed = admin(service, "accounts", "remove", email, "--yes")
-    assert (removed["keys"], removed["jobs"], removed["files"]) == (1, 5, 1)
+    assert (removed["keys"], removed["jobs"], removed["files"]) == (1, 4, 1)
     assert not any(process.is_running() for process in running)
     assert stored_files() <= before_removal
     kit.error_message(api.get("files"), 401)
