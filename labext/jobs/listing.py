@@ -378,10 +378,13 @@ class JobLister:
             ]
             by_part[part] = page.statuses or by_part.get(part, {})
             list_state.start_key = page.start_key
-        counts = Counter[str]()
-        for tally in by_part.values():
-            counts.update(tally)
-        list_state.statuses = dict(counts)
+        first = next(iter(by_part), None)
+        parsed = None if first == query.batch else identity.parse_part_name(str(first))
+        if parsed is None or len(by_part) == parsed[2]:  # all parts of a split batch
+            counts = Counter[str]()
+            for tally in by_part.values():
+                counts.update(tally)
+            list_state.statuses = dict(counts)
         return list_state
 
     def _read_merged(self, query: ListQuery) -> _ListState:

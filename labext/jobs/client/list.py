@@ -56,9 +56,9 @@ class ListMethods(BaseClient):
         name of the job inside the batch; they are in the order of the input and followed by the
         input columns (`<column>.input` if jobs can have a column of this name, such as a score).
         The display omits empty columns and shows the most important ones first. `.attrs` has
-        `statuses`, the service's number of jobs by state, `start_key`, the continuation key of a
-        list truncated by `limit`, and for a batch `name_column`, the column of the input with the
-        names of the jobs.
+        `statuses`, the service's number of jobs by state, which is empty if a list does not reach
+        all parts of a split batch; `start_key`, the continuation key of a list truncated by
+        `limit`; and for a batch `name_column`, the column of the input with the names of the jobs.
 
         The service does not filter by state, tool or time, so its pages are read until `limit` rows
         match.

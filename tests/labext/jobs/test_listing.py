@@ -164,6 +164,23 @@ def test_list_of_a_split_batch_continues_where_it_was_truncated(
         assert names == [name for name in FRAME["name"] if not 10 <= int(name[1:]) < 20]
 
 
+def test_counts_by_state_are_of_all_parts_or_missing(client: JobsClient, split: Any) -> None:
+    def as_list(rows: list[Any], key: str) -> dict[str, Any]:
+        part = next(part for part, jobs in split.members.items() if rows[0]["JobName"] in jobs)
+        count = len(split.members[part])
+        return {"jobs": rows, "startKey": key, "statuses": {"In Queue": count}}
+
+    split.as_list = as_list
+    assert client.jobs(batch="folds").attrs["statuses"] == {"In Queue": 25}
+    assert client.jobs(batch="folds", limit=21).attrs["statuses"] == {"In Queue": 25}
+    first = client.jobs(batch="folds", limit=12)
+    assert first.attrs["statuses"] == {}, "not those of two parts only"
+    rest = client.jobs(batch="folds", start_key=first.attrs["start_key"])
+    assert rest.attrs["statuses"] == {}
+    part = client.jobs(batch="folds-part1of3", limit=2)
+    assert part.attrs["statuses"] == {"In Queue": 10}
+
+
 @pytest.mark.parametrize("limit", [None, 1000])
 def test_parts_of_a_split_batch_are_merged_once(limit: int | None) -> None:
     rows = [
