@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -428,6 +430,22 @@ def test_live_view_updates_ten_times_a_second_and_the_file_every_two_seconds(
     assert len(placeholders) == 1
     assert 90 <= len(placeholders[0].states) <= 10 / LIVE_INTERVAL + 2
     assert 5 <= len(placeholders[0].saved) <= 10 / SAVE_INTERVAL + 2
+
+
+def test_static_view_has_the_time_in_utc(
+    placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        times = [datetime.now(UTC)]
+        LiveView(clock=FakeClock()).show(RUNNING)
+        times.append(datetime.now(UTC))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    shown = words(placeholders[0].html)
+    assert any(shown.endswith(f"As of {now:%Y-%m-%d %H:%M} UTC.") for now in times), shown
 
 
 def test_elapsed_time_updates_only_the_live_view(

@@ -80,8 +80,8 @@ def test_saved_view_of_an_unfinished_text_says_so_and_when(
         saved = placeholders[0].saved
         assert "As of" not in placeholders[0].states[-1]["html"]
     html, text = saved[-1]
-    assert re.search(r"Glucose ● Writing… As of 20..-..-.. ..:..\.$", words(html))
-    assert re.search(r"Glucose\s+Writing… As of 20..-..-.. ..:..\.$", text)
+    assert re.search(r"Glucose ● Writing… As of 20..-..-.. ..:.. UTC\.$", words(html))
+    assert re.search(r"Glucose\s+Writing… As of 20..-..-.. ..:.. UTC\.$", text)
 
 
 def test_reply_without_words_is_displayed_by_its_cell(placeholders: Placeholders) -> None:

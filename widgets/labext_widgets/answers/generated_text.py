@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,16 @@ from labext_widgets.answers import static_view
 from labext_widgets.answers.text import INTERRUPTED, WRITING, model_text, step_text
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import MUTED, div, escape, message_html, plain, tidy, view_html
+from labext_widgets.core.markup import (
+    MUTED,
+    current_time,
+    div,
+    escape,
+    message_html,
+    plain,
+    tidy,
+    view_html,
+)
 from labext_widgets.core.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -139,7 +147,7 @@ class Draft:
     def _draw(self, text: GeneratedText, announcement: str) -> None:
         from labext_widgets.core.placeholder import Placeholder
 
-        writing_at = time.strftime("%Y-%m-%d %H:%M") if announcement == WRITING else ""
+        writing_at = current_time() if announcement == WRITING else ""
         rendered, state = text._rendered(writing_at), text._live_state(announcement)
         if self._front_end is FrontEnd.EXECUTED:
             display_html(*rendered)

@@ -14,7 +14,16 @@ from labext_widgets.answers import static_view, text
 from labext_widgets.answers.text import AnswerState, number_citations, render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import BAD, div, edge, message_html, plain, tidy, view_html
+from labext_widgets.core.markup import (
+    BAD,
+    current_time,
+    div,
+    edge,
+    message_html,
+    plain,
+    tidy,
+    view_html,
+)
 from labext_widgets.core.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -212,7 +221,7 @@ class LiveOutput:
 
 def _render_static(state: AnswerState) -> tuple[str, str]:
     """Return the view for saved notebooks as HTML and as text, with the time if unfinished."""
-    seen_at = time.strftime("%Y-%m-%d %H:%M")
+    seen_at = current_time()
     return static_view.render_html(state, seen_at=seen_at), text.render_text(state, seen_at)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+import time
 
 from labext.redaction import mask, mask_all
 from labext.sanitize import DIRECTION_CONTROLS
@@ -161,6 +162,11 @@ def view_line(identifier: str, title: str = "", page: int | None = None) -> str:
     if kind == "note":
         return f"%nb notes show {name}"
     return f"%nb view {name}" + ("" if page is None else f" --page {page}")
+
+
+def current_time() -> str:
+    """Return the current time in UTC, like the times in DataFrames."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 
 
 def line_html(line: str) -> str:

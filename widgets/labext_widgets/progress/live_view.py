@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from labext.progress import Progress
 from labext_widgets.core.display import display_html, render_message
-from labext_widgets.core.markup import view_html
+from labext_widgets.core.markup import current_time, view_html
 from labext_widgets.progress import static_view
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class LiveView:
 
     def _render(self) -> tuple[str, str]:
         assert self._progress is not None
-        timestamp = time.strftime("%Y-%m-%d %H:%M")
+        timestamp = current_time()
         return (
             static_view.render_html(self._progress, self._note, timestamp),
             static_view.render_lines(self._progress, self._note),
