@@ -244,6 +244,10 @@ class SubmitMethods(BaseClient):
         checked = self._submitter.check(draft, tool, content, skip_invalid=skip_invalid)
         expected = self.estimate(type, _valid_settings(draft))
         if expected is not None:
+            if limits.budget is not None and limits.budget < (expected.weighted_hours or 0):
+                hours = messages.format_number(limits.budget)
+                note = f"This exceeds the batch's budget of {hours} weighted hours."
+                expected = replace(expected, notes=(note, *expected.notes))
             checked.attrs["estimate"] = asdict(expected)
             if not skip_invalid:
                 checked["ExpectedSeconds"] = expected.seconds

@@ -229,6 +229,21 @@ def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: 
 
 
 @pytest.mark.faults
+def test_check_says_that_the_estimate_exceeds_the_budget_of_the_batch(
+    used: Any, client: JobsClient
+) -> None:
+    def estimated(budget: float | None) -> str:
+        checked = client.check_batch(
+            "folds", "fold", FRAME, None, "name", weighted_hours_budget=budget
+        )
+        return str(Estimate(**checked.attrs["estimate"]))
+
+    assert "This exceeds the batch's budget of 3.9 weighted hours." in estimated(3.9)
+    for budget in (None, 4.0):
+        assert "exceeds" not in estimated(budget)
+
+
+@pytest.mark.faults
 def test_service_without_usage_statistics_gives_no_budget(used: Any, client: JobsClient) -> None:
     used.not_served["usage-statistics"] = used.answer(404, {"error": "not found"})
     expected = client.estimate("fold", [{"sequence": "AC"}])
