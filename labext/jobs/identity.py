@@ -190,7 +190,8 @@ def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) 
     """Check the names of the jobs of a batch, and their full names `<batch or part>-<job>`.
 
     Raises:
-        InputError: a name is invalid or occurs twice, or a full name is too long.
+        InputError: a name is invalid, occurs twice or differs from another only in case, or a full
+            name is too long.
     """
     invalid = [(name, fault) for name in names if (fault := name_fault(name)) is not None]
     if invalid:
@@ -209,6 +210,13 @@ def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) 
             f"{messages.pluralize(len(duplicates), 'job name')} of {batch} {verb} "
             f"used more than once: {messages.join_words(duplicates, _SHOWN)}.",
             "Give each job a unique name.",
+        )
+    folded = Counter(name.lower() for name in names)
+    if alike := [name for name in names if folded[name.lower()] > 1]:
+        raise InputError(
+            f"{len(alike):,} job names of {batch} differ only in case: "
+            f"{messages.join_words(alike, _SHOWN)}.",
+            "Rename them: some computers can't store the results of both.",
         )
     too_long = [name for name in stored_as if len(name) > MAX_NAME_LENGTH]
     if too_long:
@@ -282,15 +290,17 @@ _DIGEST_LENGTH = 6  # hexadecimal digits that distinguish names with the same ad
 def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> list[str]:
     """Return a valid name (`name_fault`) for each original, in the same order.
 
-    Valid names are kept. In others, invalid characters are replaced by `-`, and the name is
-    truncated. If the result is not unique, digits of a digest of the original are appended; they
-    do not depend on the order of the rows. Equal names have equal results.
+    Valid names are kept, unless they differ only in case. In others, invalid characters are
+    replaced by `-`, and the name is truncated. If the result is not unique, ignoring case, digits
+    of a digest of the original are appended; they do not depend on the order of the rows. Equal
+    names have equal results.
     """
     adapted = {name: _replace_invalid(name, max_length) for name in originals}
-    counts = Counter(adapted.values())
+    counts = Counter(name.lower() for name in adapted.values())
+    valid = Counter(name.lower() for name in adapted if adapted[name] == name)
     return [
         adapted[name]
-        if adapted[name] == name or counts[adapted[name]] == 1
+        if (valid if adapted[name] == name else counts)[adapted[name].lower()] == 1
         else _with_digest(name, adapted[name], max_length)
         for name in originals
     ]

@@ -130,7 +130,7 @@ class SubmitMethods(BaseClient):
             settings: settings shared by all jobs.
             name_column: column of the frame with the names of the jobs; by default they are
                 numbered. Invalid names are adapted: invalid characters are replaced by `-`, and
-                long names are truncated.
+                long names are truncated. Names that are then equal, ignoring case, get a digest.
             mapping: column of the frame for each setting; by default, each remaining column is the
                 setting of the same name.
             max_runtime_seconds: time limit of each job.

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.jobs import identity
+from labext.jobs import JobsClient, identity
 from labext.jobs.batch import draft
 from labext.jobs.batch.merge_parts import merge_part_rows, merge_phases
 from labext.jobs.batch.plan import BatchLimits, BatchPlan, max_job_name_length, named_settings
@@ -365,7 +365,7 @@ def test_identical_reasons_of_parts_are_merged(reasons: list[Any], message: str 
 
 ORCHID = "gi|2765658|emb|Z78533.1|CIZ78533"
 NAMES = st.lists(st.text(min_size=1, max_size=120), unique=True, min_size=1, max_size=12)
-CLOSE = st.lists(st.text("ab.|-", min_size=1, max_size=5), unique=True, min_size=1, max_size=40)
+CLOSE = st.lists(st.text("aAb.|-", min_size=1, max_size=5), unique=True, min_size=1, max_size=40)
 
 
 def test_invalid_characters_become_dashes() -> None:
@@ -379,10 +379,33 @@ def test_invalid_characters_become_dashes() -> None:
 def test_adapted_names_are_valid_and_unique(originals: list[str], most: int) -> None:
     adapted = adapt_names(originals, most)
     assert all(identity.name_fault(name) is None and len(name) <= most for name in adapted)
-    assert len(set(adapted)) == len(adapted)
+    assert len({name.lower() for name in adapted}) == len(adapted)
+    valid = [name for name in originals if identity.name_fault(name) is None and len(name) <= most]
+    lower = [name.lower() for name in valid]
     for original, name in zip(originals, adapted, strict=True):
-        if identity.name_fault(original) is None and len(original) <= most:
+        if original in valid and lower.count(original.lower()) == 1:
             assert name == original
+
+
+def test_names_that_differ_only_in_case_are_adapted(client: JobsClient, ledger: Any) -> None:
+    frame = pd.DataFrame({"name": ["Aa", "aA", "b"], "sequence": ["AC", "GU", "GG"]})
+    for _ in range(2):
+        submission = client.submit_batch("folds", "fold", frame, None, "name")
+        first, second, third = submission.frame["Name"]
+        assert first.startswith("Aa-")
+        assert second.startswith("aA-")
+        assert third == "b"
+        assert first[3:] != second[3:]
+    assert "already exists" in submission.message
+    assert ledger.count("submit-batch") == 1
+    table = client.jobs(batch="folds", rows=frame, name_column="name")
+    assert table["name"].tolist() == ["Aa", "aA", "b"]
+    client._journal.forget("folds")  # as on another machine
+    assert "already exists" in client.submit_batch("folds", "fold", frame, None, "name").message
+    table = client.jobs(batch="folds", rows=frame, name_column="name")
+    assert table["name"].tolist() == ["Aa", "aA", "b"]
+    with pytest.raises(InputError, match="2 job names of the batch differ only in case: Aa, aA"):
+        client.submit_batch("more", "fold", {"Aa": {"sequence": "A"}, "aA": {"sequence": "A"}})
 
 
 @given(CLOSE, st.randoms())
