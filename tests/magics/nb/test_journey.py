@@ -26,14 +26,14 @@ begun             %nb use Journey --create --description "pBAD30 notes"
 files             %nb add page.md notes.md --topic induction --wait
 page              %nb add {page} --wait
 dead page         %nb add http://127.0.0.1:9/nothing --wait
-text              %%nb source --title "Bench notes"|{text}
+text              %%nb source --title "Induction notes"|{text}
 sources           %nb sources
 kept              %nb add page.md notes.md
-status of one     %nb sources status "Bench notes"
-shown             %nb sources show "Bench notes"
-waited            %nb sources wait "Bench notes" notes.md
+status of one     %nb sources status "Induction notes"
+shown             %nb sources show "Induction notes"
+waited            %nb sources wait "Induction notes" notes.md
 edited            %nb sources edit notes.md --title "Repression" --topic "glucose"
-insights          %nb sources insights "Bench notes"
+insights          %nb sources insights "Induction notes"
 fetched           %nb sources download Repression --to back.md
 dead page goes    %nb sources delete http://127.0.0.1:9/nothing --yes
 note              %%nb note --title Plan|Check leaky expression without arabinose.
@@ -48,7 +48,7 @@ sessions          %nb sessions
 session shown     %nb sessions show "What should I vary first?"
 new transform     %nb transformations new terse --prompt "Say it shortly."
 transformations   %nb transformations
-transformed       %nb transform terse --source "Bench notes" --save Shortly
+transformed       %nb transform terse --source "Induction notes" --save Shortly
 models            %nb models
 some models       %nb models --type llm
 defaults          %nb models defaults
@@ -61,8 +61,8 @@ speaker           %nb profiles new pair --speaker Ada {voice}
 profile           %nb profiles new brief --speakers pair --segments 3 {writing}
 profiles          %nb profiles
 linked            %nb use Other --create
-link              %nb sources link "Bench notes" --notebook Other
-linked again      %nb sources link "Bench notes" --notebook Other
+link              %nb sources link "Induction notes" --notebook Other
+linked again      %nb sources link "Induction notes" --notebook Other
 of the other      %nb sources --notebook Other
 podcast           %nb podcast --name "Episode 1" --profile brief
 same podcast      %nb podcast --name "Episode 1" --profile brief
@@ -143,7 +143,7 @@ ONLY_HERE = {
 ONLY_THERE = {"credential": "the local service's models need none"}
 
 GIVEN = {
-    *("Journey", "Other", "notes.md", "Repression", "Bench notes", "Plan", "Shortly", "terse"),
+    *("Journey", "Other", "notes.md", "Repression", "Induction notes", "Plan", "Shortly", "terse"),
     *("What should I vary first?", "shelf", "pair", "brief", "Episode 1"),
 }
 """The names of the objects that the journey creates."""
