@@ -167,13 +167,14 @@ def connection_from_environment(service: Service, base_url: str) -> Connection:
 def connection_from_profile(service: Service, name: str) -> Connection:
     """Return a service's connection from a profile; SetupError if there is none."""
     entry = get_profile(name, SANDBOX).get(service)
+    if isinstance(entry, dict):
+        _check_profile_keys(name, service, entry)
     if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
         raise SetupError(
             f"The profile {name} has no address for {service}.",
             "Add one: {action}; or choose another profile.",
             action=Action.connect(service, name),
         )
-    _check_profile_keys(name, service, entry)
     secrets = {
         secret: _environment_secret(service, secret)
         or secret_store.saved_secret(service, name, secret)
@@ -223,9 +224,9 @@ def _forget_choice(service: Service) -> None:
 
 
 def _check_profile_keys(name: str, service: Service, entry: Mapping[str, Any]) -> None:
-    """Check that a service's entry in the profiles file has known keys only."""
+    """Check the keys of a service's entry in the profiles file and the types of their values."""
     known = ("base_url", *OPTIONS)
-    for key in entry:
+    for key, value in entry.items():
         if key in secret_store.SECRET_NAMES[service]:
             raise SetupError(
                 f"The profile {name} has {key} for {service}; profiles hold no secrets.",
@@ -238,6 +239,11 @@ def _check_profile_keys(name: str, service: Service, entry: Mapping[str, Any]) -
             raise SetupError(
                 f"The profile {name} has an unknown key {key} for {service}{near}.",
                 f"Remove or rename it in {profiles_path()}.",
+            )
+        if not isinstance(_number_to_text(value), str):
+            raise SetupError(
+                f"{key} of {service} in the profile {name} is neither text nor a number.",
+                f"Correct or remove it in {profiles_path()}.",
             )
 
 

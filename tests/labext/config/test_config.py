@@ -191,6 +191,21 @@ def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None
         config.connection("nb", "home")
 
 
+@pytest.mark.parametrize(
+    "option", ["ca_bundle = false", 'ca_bundle = ["a"]', "max_response_mib = true", "method = true"]
+)
+def test_option_of_another_type_is_refused(isolated: Path, option: str) -> None:
+    write_profiles(isolated, f'[home.lab]\nbase_url = "https://lab.example"\n{option}\n')
+    with pytest.raises(SetupError, match=f"{option.split()[0]} of lab in the profile home"):
+        config.connection("lab", "home")
+
+
+def test_misspelt_address_is_named_as_an_unknown_key(isolated: Path) -> None:
+    write_profiles(isolated, '[home.nb]\nbaseurl = "http://nb.example/api"\n')
+    with pytest.raises(SetupError, match=r'unknown key baseurl for nb \(did you mean "base_url"'):
+        config.connection("nb", "home")
+
+
 def test_secret_in_the_profiles_file_is_refused_with_its_place(isolated: Path) -> None:
     write_profiles(
         isolated, '[home.jobs]\nbase_url = "http://jobs.example/api"\napi_key = "k-123456789"\n'
@@ -250,6 +265,11 @@ def test_unknown_profile_suggests_a_similar_name() -> None:
         config.choose_profile("jobs", "coarse")
     with pytest.raises(SetupError, match="There are: course, sandbox"):
         config.connection("jobs", "zzz")
+
+
+def test_name_of_a_profile_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InputError, match="5 is not the name of a profile"):
+        labext.connect("jobs", 5)  # type: ignore[call-overload]
 
 
 def test_profile_without_the_service_is_an_error() -> None:
