@@ -155,7 +155,10 @@ def get_profile(name: str, *others: str) -> Profile:
 
     Raises:
         SetupError: no profile has this name; the message suggests a similar one, or lists all.
+        InputError: the name is not text.
     """
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is not the name of a profile.", "Give a text.")
     profiles = read_profiles()
     if name in profiles:
         return profiles[name]
