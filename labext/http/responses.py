@@ -27,7 +27,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.http.connection_pool import NETWORK_ERRORS, ResponseLimits, ResponseTooLarge
-from labext.http.request import Operation
+from labext.http.request import Operation, RetryMode
 from labext.messages import end_sentence, truncate
 from labext.redaction import mask_start
 from labext.sanitize import strip_control
@@ -288,7 +288,8 @@ class Response:
         """
         if self._op.answer == "unchecked" or self._op.method == "HEAD":
             return None
-        if self.status in {204, 304, 404}:
+        must_have_json = self._op.answer == "json" and self._op.repeat is RetryMode.UNSENT
+        if self.status in {204, 304, 404} and not must_have_json:
             return None
         kind = self.headers.get("Content-Type", "").lower()
         start = self.content[:200].lstrip()

@@ -13,7 +13,9 @@ from labext.errors import LabextError, OutcomeUnknownError, ServiceError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.download import OnBytes
 from labext.http.event_stream import read_events, read_json
+from labext.http.request import build_request
 from labext.http.responses import MESSAGE_LIMIT, excerpt
+from labext.http.retry_policy import on_incomplete_response
 from labext.http.upload import MultipartForm
 from labext.nb import records
 from labext.nb.error_messages import explain_response
@@ -133,10 +135,21 @@ class RequestExecutor:
                 except (LabextError, KeyboardInterrupt) as error:
                     request = steps.throw(error)
                 else:
-                    request = steps.send(response)
+                    request = self._resume(steps, request, response)
         except StopIteration as ended:
             value: T = ended.value
             return value
+
+    def _resume(self, steps: Steps[T], request: Request, response: Any) -> Request:
+        """Return the next request; an invalid response to a change has an unknown outcome."""
+        try:
+            return steps.send(response)
+        except ServiceError as error:
+            is_change = request.op.repeat is RetryMode.UNSENT
+            if not is_change or error.next_step != ServiceError.next_step:
+                raise
+            sent = build_request(request.op, self.http.base_url, path=request.path)
+            raise on_incomplete_response(sent, error) from None
 
     def send(self, request: Request, on_bytes: OnBytes | None = None) -> Any:
         """Send one request; return the JSON of the response, or None if the body is empty."""

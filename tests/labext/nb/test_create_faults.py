@@ -60,6 +60,16 @@ def test_lost_response_has_an_unknown_outcome_and_is_not_retried(faulty, client_
     assert NEXT_STEPS.get(action, "`nb.") in caught.value.next_step
 
 
+@pytest.mark.parametrize("action", CREATE)
+@pytest.mark.parametrize(("status", "body"), [(204, b""), (201, [])])
+def test_unusable_response_has_an_unknown_outcome(faulty, client_of, action, status, body):
+    server = faulty(faulty.answer(body, status))
+    with pytest.raises(OutcomeUnknownError) as caught:
+        CREATE[action](client_of(server))
+    assert server.count == 1
+    assert NEXT_STEPS.get(action, "`nb.") in caught.value.next_step
+
+
 def test_lost_response_to_an_upload_has_an_unknown_outcome(faulty, client_of, tmp_path):
     path = tmp_path / "paper.pdf"
     path.write_bytes(b"%PDF" * 1000)
