@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -307,7 +308,12 @@ class FileLock:
 
         descriptor = None
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError as error:
+                if sign or error.errno not in (errno.EROFS, errno.EACCES):
+                    raise
+                descriptor = os.open(self.path, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The lock file of a deleted folder does not count: the next process creates a new one.
             if not self._is_at_path(descriptor):

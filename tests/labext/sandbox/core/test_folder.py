@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -60,6 +61,23 @@ def test_lock_is_held_until_its_process_ends(tmp_path):
     assert lock.is_held()
     lock.release()
     assert not lock.is_held()
+
+
+def test_lock_on_a_read_only_file_system_can_be_queried(tmp_path, monkeypatch):
+    def open_read_only(path, flags, mode=0o777, _open=os.open):
+        if flags & (os.O_RDWR | os.O_CREAT):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return _open(path, flags, mode)
+
+    path = tmp_path / "some.lock"
+    with _holder(path) as process:
+        monkeypatch.setattr(os, "open", open_read_only)
+        assert FileLock(path).is_held()
+        process.kill()
+        process.wait()
+    assert not FileLock(path).is_held()
+    with pytest.raises(StorageError, match="Read-only"):
+        FileLock(path).acquire()
 
 
 def test_only_one_process_acquires_the_lock(tmp_path):
