@@ -144,17 +144,20 @@ class Commands(Resource):
             InputError: there is no such command.
             OutcomeUnknownError: the response was lost; it may have started.
         """
-        if app is None:
-            kinds = self._run(self._backend.command_kinds())
-            apps = [kind["app"] for kind in kinds if kind["command"] == command]
-            if not apps:
-                near = messages.did_you_mean(command, [str(kind["command"]) for kind in kinds])
-                raise InputError(
-                    f"There is no command {messages.quote_value(command)}{near}.",
-                    action=Action.list_command_kinds(),
-                )
-            app = str(apps[0])
+        app = app or self.find_app(command)
         return self._run(self._backend.run_command(command, app, arguments))
+
+    def find_app(self, command: str) -> str:
+        """Return the app of a command; InputError if there is no such command."""
+        kinds = self._run(self._backend.command_kinds())
+        apps = [kind["app"] for kind in kinds if kind["command"] == command]
+        if not apps:
+            near = messages.did_you_mean(command, [str(kind["command"]) for kind in kinds])
+            raise InputError(
+                f"There is no command {messages.quote_value(command)}{near}.",
+                action=Action.list_command_kinds(),
+            )
+        return str(apps[0])
 
     def cancel(self, job: str) -> Record:
         """Request the cancellation of a command; return its record after the request.

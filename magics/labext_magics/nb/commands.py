@@ -61,6 +61,7 @@ def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | 
 def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None) -> pd.DataFrame:
     """Start a command, and return its row."""
     arguments = untyped(merge_pairs(set))
+    app = app or call.nb.commands.find_app(command)
     if not arguments:
         raise InputError(
             f"The command {command} has no input.",

@@ -126,7 +126,8 @@ def test_commands(run, refused, replay, capsys):
     assert run("%nb commands --command embed_note").empty
     assert "embed_note" in set(run("%nb commands kinds")["command"])
     assert "has no input" in str(refused("%nb commands run embed_note"))
-    assert "did you mean" in str(refused("%nb commands run embed_not --set note_id=note:1"))
+    for line in ("embed_not", "embed_not --set note_id=note:1"):
+        assert "did you mean" in str(refused(f"%nb commands run {line}"))
     assert "not the identifier of a command" in str(refused("%nb commands show source:1"))
     replay.state.works = False
     try:
