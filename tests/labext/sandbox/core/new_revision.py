@@ -6,7 +6,7 @@ hand what it cannot detect, such as a renamed column or values to compute.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from labext.sandbox.nb.app import service as nb
 METADATA = (CoreBase.metadata, lab.metadata, jobs.metadata, nb.metadata)
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("title", help="what it does")
+    title = parser.parse_args().title
     with tempfile.TemporaryDirectory() as folder:
         database = Database.at(Path(folder) / "empty.sqlite")
         number = f"{int((migrations.revisions() or ['0000'])[-1]) + 1:04}"
@@ -28,5 +31,5 @@ if __name__ == "__main__":
             config = migrations.alembic_config(connection, *METADATA)
             if migrations.revisions():
                 command.upgrade(config, "head")
-            command.revision(config, sys.argv[1], autogenerate=True, rev_id=number)
+            command.revision(config, title, autogenerate=True, rev_id=number)
         database.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
 import shutil
 import sqlite3
 import subprocess
@@ -97,6 +98,18 @@ def test_revisions_are_numbered_in_their_order() -> None:
     script = ScriptDirectory(str(migrations.FOLDER))
     assert [r.revision for r in script.walk_revisions()][::-1] == migrations.revisions()
     assert script.get_current_head() == migrations.newest_revision()
+
+
+def test_help_creates_no_revision(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    created: list[str] = []
+    monkeypatch.setattr(command, "revision", lambda _, text, **__: created.append(text))
+    monkeypatch.setattr(sys, "argv", [_PATH.name, "--help"])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(_PATH), run_name="__main__")
+    assert not created
+    assert "usage" in capsys.readouterr().out
 
 
 def test_database_of_a_newer_version_is_refused_unchanged(each_database: Database) -> None:
