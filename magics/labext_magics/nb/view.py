@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 
 _NO_FILES = frozenset({403, 405, 501})
 """Response statuses of services that do not provide the files of sources."""
+
+_FOLDER_PREFIX = "labext-view-"
+"""Start of the names of temporary folders for PDFs; the id of the process follows."""
 
 
 def view(call: Call, *, source: str, page: int | None, passage: str | None) -> SourceView:
@@ -112,7 +119,8 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
     """Return the pages of a source's PDF; None if the service does not provide the file."""
     from labext_widgets.documents import PdfPages
 
-    folder = tempfile.mkdtemp(prefix="labext-view-")
+    _remove_leftovers()
+    folder = tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-")
     file = Path(folder) / "source.pdf"
     try:
         nb.sources.download(record["id"], file)
@@ -126,6 +134,20 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
         raise
     weakref.finalize(pages, shutil.rmtree, folder, ignore_errors=True)
     return pages
+
+
+def _remove_leftovers() -> None:
+    """Remove the folders of this user's processes that were killed before they did it."""
+    import psutil
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        with suppress(OSError, OverflowError):
+            state = folder.lstat()  # a link is no folder
+            is_ours = sys.platform == "win32" or state.st_uid == os.getuid()
+            is_folder = stat.S_ISDIR(state.st_mode)
+            if is_ours and is_folder and pid.isdecimal() and not psutil.pid_exists(int(pid)):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 SHORTCUTS = (

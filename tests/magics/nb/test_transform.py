@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -212,6 +215,30 @@ def test_downloaded_pdf_is_deleted_with_its_pages(tmp_path, monkeypatch):
     del pages
     gc.collect()
     assert not [*tmp_path.iterdir()]
+
+
+def test_folders_of_killed_kernels_are_removed(tmp_path, monkeypatch):
+    paper = examples.examples_folder() / "data" / "paper.pdf"
+    sources = SimpleNamespace(download=lambda _source, file: shutil.copy(paper, file))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    kept = [tmp_path / f"labext-view-{name}" for name in (f"{os.getpid()}-a", "other")]
+    for folder in (*kept, tmp_path / "elsewhere"):
+        folder.mkdir()
+    (tmp_path / f"labext-view-{ended.pid}-a").mkdir()
+    kept.append(tmp_path / f"labext-view-{ended.pid}-b")
+    kept[-1].symlink_to(tmp_path / "elsewhere")
+    kept.append(tmp_path / f"labext-view-{ended.pid}-c")
+    kept[-1].mkdir()
+    if os.getuid() == 0:
+        os.chown(kept[-1], 4711, 4711)
+    else:
+        kept.pop().rmdir()
+    pages = _pdf_pages(SimpleNamespace(sources=sources), {"id": "source:1"}, "paper.pdf")
+    new = next(tmp_path.glob("*/source.pdf")).parent
+    assert {*tmp_path.iterdir()} == {*kept, new, tmp_path / "elsewhere"}
+    del pages
 
 
 def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run, tmp_path):
