@@ -215,7 +215,10 @@ def _anthropic_piece(text: str, value: Any, stop: Any) -> Piece:
     reason = stop.get("stop_reason")
     refusal = "it declined for reasons of safety" if reason == "refusal" else ""
     usage = _anthropic_usage(value.get("usage"))
-    return Piece(text, usage, refusal=refusal, is_truncated=reason == "max_tokens")
+    return Piece(text, usage, refusal=refusal, is_truncated=reason in _ANTHROPIC_LIMITS)
+
+
+_ANTHROPIC_LIMITS = ("max_tokens", "model_context_window_exceeded")
 
 
 def _anthropic_usage(usage: Any) -> dict[str, Any]:

@@ -142,6 +142,13 @@ class RequestTooLongError(errors.ServiceError):
         )
 
 
+class StreamRefusedError(errors.ServiceError):
+    """A 502: the server refused a request because of `stream` or its options."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(502, message, "Choose another model.")
+
+
 def failed_in_reply(provider: ProviderServer, model: str, text: str) -> HTTPException:
     """Return a 502: the provider reported a failure after the reply had begun."""
     message = f"{_server_name(provider)} stopped its reply: “{_quote(provider, text)}”."
@@ -240,6 +247,8 @@ def error_response(
         return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
     if known := _known_failure(provider, message, words, status=status):
         return known
+    if status in _INVALID_REQUEST and _STREAM.search(words):
+        return StreamRefusedError(message)
     error = errors.bad_gateway(f"{message} Try again, or choose another model.")
     if status in _OVERLOADED:
         error.headers = {"Retry-After": _retry_after(response.headers, text)}
@@ -247,6 +256,8 @@ def error_response(
 
 
 _OVERLOADED = (503, 529)
+_INVALID_REQUEST = (400, 405, 422, 501)
+_STREAM = re.compile(r"(?i)\bstream(?:ing|ed|s|_options)?\b")
 _NO_CREDIT = re.compile(
     r"(?i)insufficient[_ ](?:quota|balance|credit)|credit balance|quota_exceeded"
 )

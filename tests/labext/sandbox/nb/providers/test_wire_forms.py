@@ -289,6 +289,42 @@ def test_reply_that_reached_the_limit_of_length_says_so(site, server, connect):
     assert "talker-1 of lab reached the limit of its length before it" in failure(site, model)
 
 
+def test_reply_that_fills_the_context_of_anthropic_says_so(site, connect):
+    with model_servers.serving("anthropic") as server:
+        model = connect(server)
+        reply = {
+            "type": "message",
+            "content": [{"type": "text", "text": "It is"}],
+            "stop_reason": "model_context_window_exceeded",
+        }
+        server.fault = lambda handler: handler.answer(200, reply)
+        assert stream(site, model)[0] == f"It is{calls.TRUNCATED}"
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (400, "Your organization must be verified to stream this model."),
+        (422, "Streaming is not supported."),
+        (400, "Unrecognized request argument supplied: stream_options"),
+    ],
+)
+def test_server_that_refuses_to_stream_is_asked_again(site, connect, status, text):
+    with model_servers.serving("openai") as server:
+        model = connect(server)
+
+        def refuse(handler: Handler) -> None:
+            server.fault = None
+            handler.answer(status, {"error": {"message": text}})
+
+        server.fault = refuse
+        reply, words, usage = stream(site, model)
+    assert (reply, words) == ("It is arabinose.", ["It is arabinose."])
+    assert (usage.input_tokens, usage.output_tokens) == (11, 3)
+    assert [body["stream"] for _, _, body in server.requests] == [True, False]
+    assert "stream_options" not in server.requests[1][2]
+
+
 def test_title_has_no_note_about_the_limit_of_length(site, connect):
     choice = {"message": {"content": "Sugars"}, "finish_reason": "length"}
     with model_servers.serving("openai") as server:
