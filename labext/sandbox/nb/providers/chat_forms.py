@@ -121,8 +121,7 @@ class _OpenAIForm(WireForm):
         if value is None:
             return Piece(is_last=True)
         if error := value.get("error"):
-            text = (error.get("message") or error) if isinstance(error, dict) else error
-            return Piece(error=str(text))
+            return _openai_failure(error)
         if not value.get("choices"):
             return Piece(usage=_openai_usage(value))
         choice = value["choices"][0]
@@ -150,6 +149,8 @@ def model_path(server: ProviderServer, model: str | None, path: str) -> str:
 
 def _openai_piece(message: Any, choice: Any, value: Any) -> Piece:
     reason = choice.get("finish_reason")
+    if error := choice.get("error") or (reason if reason in _FAILURES else None):
+        return _openai_failure(error)
     refusal = message.get("refusal") or ""
     if not refusal and reason == "content_filter":
         refusal = "its content filter stopped the reply"
@@ -158,7 +159,16 @@ def _openai_piece(message: Any, choice: Any, value: Any) -> Piece:
         content = "".join(part["text"] for part in content if part.get("type") == "text")
     is_last = reason is not None or bool(choice.get("message"))  # a reply in one piece
     usage = _openai_usage(value)
-    return Piece(content, usage, is_last, str(refusal), is_truncated=reason == "length")
+    return Piece(content, usage, is_last, str(refusal), is_truncated=reason in _LENGTH_LIMITS)
+
+
+_FAILURES = ("error", "insufficient_system_resource")
+_LENGTH_LIMITS = ("length", "model_length")
+
+
+def _openai_failure(error: Any) -> Piece:
+    text = (error.get("message") or error) if isinstance(error, dict) else error
+    return Piece(error=str(text))
 
 
 def _openai_usage(value: Any) -> dict[str, Any]:

@@ -195,19 +195,22 @@ def _parse_lines(provider: ProviderServer, chunks: Iterator[bytes]) -> Iterator[
     """Yield the values in the lines of a stream, up to the mark of its end.
 
     Comments, by which a server keeps the connection alive, do not extend the time limit.
+    llama.cpp reports a failure in a field `error`.
     """
     deadline = time.monotonic() + provider.seconds
     for line, is_whole in _split_lines(chunks):
-        content = line.removeprefix(b"data:").strip()
+        is_error = line.startswith(b"error:")
+        content = line.removeprefix(b"error:" if is_error else b"data:").strip()
         if content == b"[DONE]":
             yield None
             return
-        if not line.startswith((b"data:", b"{")) or not content:
+        if not line.startswith((b"data:", b"error:", b"{")) or not content:
             if time.monotonic() > deadline:
                 raise servers.connection_failed(provider, requests.Timeout())
             continue
         try:
-            yield _parse(provider, content)
+            value = _parse(provider, content)
+            yield {"error": value} if is_error else value
             deadline = time.monotonic() + provider.seconds
         except HTTPException:
             if is_whole:

@@ -325,6 +325,13 @@ def test_server_that_refuses_to_stream_is_asked_again(site, connect, status, tex
     assert "stream_options" not in server.requests[1][2]
 
 
+def test_reply_of_mistral_that_fills_the_context_says_so(site, connect):
+    choice = {"message": {"content": "It is"}, "finish_reason": "model_length"}
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(200, {"choices": [choice]})
+        assert stream(site, connect(server))[0] == f"It is{calls.TRUNCATED}"
+
+
 def test_title_has_no_note_about_the_limit_of_length(site, connect):
     choice = {"message": {"content": "Sugars"}, "finish_reason": "length"}
     with model_servers.serving("openai") as server:
@@ -366,6 +373,37 @@ def test_failure_reported_in_the_stream(site, connect):
     with model_servers.serving("anthropic") as server:
         server.fault = overloaded
         assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        ('error: {"code": 500, "message": "Out of memory"}', "Out of memory"),
+        (
+            'data: {"choices": [{"delta": {}, "finish_reason": "error", '
+            '"error": {"code": 502, "message": "Upstream closed"}}]}',
+            "Upstream closed",
+        ),
+        ('data: {"choices": [{"delta": {}, "finish_reason": "error"}]}', "error"),
+        (
+            'data: {"choices": [{"delta": {}, "finish_reason": "insufficient_system_resource"}]}',
+            "insufficient_system_resource",
+        ),
+    ],
+)
+def test_failure_before_the_end_mark_is_an_error(site, connect, end, expected):
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.stream(["It is "], cut=f"{end}\n\ndata: [DONE]\n\n")
+        assert f"stopped its reply: “{expected}”" in failure(site, connect(server))
+
+
+def test_failure_of_a_reply_in_one_piece_is_an_error(site, connect):
+    choice = {"message": {"content": "It is"}, "finish_reason": "error"}
+    choice["error"] = {"code": 502, "message": "Upstream closed"}
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(200, {"choices": [choice]})
+        with pytest.raises(HTTPException, match="stopped its reply: “Upstream closed”"):
+            calls.chat(site, connect(server), TALK)
 
 
 def test_stream_of_comments_alone_times_out(site, server, connect):
