@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -163,10 +162,29 @@ def chat(
 def _chat_pieces(
     server: ProviderServer, request: ChatRequest, cancel_token: CancelToken | None
 ) -> Iterator[Piece]:
+    """Yield the pieces of a reply; a server that refuses an option is asked again without it."""
+    try:
+        yield from _complete_pieces(server, request, cancel_token)
+    except servers.OptionRefusedError as error:
+        changed = request.without(error.option)
+        if changed == request:
+            raise
+        yield from _chat_pieces(server, changed, cancel_token)
+
+
+def _complete_pieces(
+    server: ProviderServer, request: ChatRequest, cancel_token: CancelToken | None
+) -> Iterator[Piece]:
     """Yield the pieces of a complete reply."""
     form = wire_form(server)
+    path, body = form.chat(server, request)
+    call = ModelRequest(path, JsonPayload(body))
     is_complete = not request.stream
-    for value in _chat_values(server, form, request, cancel_token):
+    if request.stream:
+        values = stream_json(server, call, cancel_token)
+    else:
+        values = iter([request_json(server, call, cancel_token)])
+    for value in values:
         is_failure = isinstance(value, dict) and bool(value.get("error"))
         parse = form.parse_piece if request.stream or is_failure else form.parse_reply
         piece: Piece = _parse(server, parse, value)
@@ -176,21 +194,6 @@ def _chat_pieces(
         yield piece
     if not is_complete:
         raise servers.cut_reply(server)
-
-
-def _chat_values(
-    server: ProviderServer, form: WireForm, request: ChatRequest, cancel_token: CancelToken | None
-) -> Iterator[Any]:
-    """Yield the values of a reply; a server that refuses to stream is asked again without it."""
-    path, body = form.chat(server, request)
-    call = ModelRequest(path, JsonPayload(body))
-    if not request.stream:
-        yield request_json(server, call, cancel_token)
-        return
-    try:
-        yield from stream_json(server, call, cancel_token)
-    except servers.StreamRefusedError:
-        yield from _chat_values(server, form, replace(request, stream=False), cancel_token)
 
 
 def _parse(server: ProviderServer, parse: Any, value: Any) -> Any:

@@ -19,12 +19,24 @@ JsonRequest = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request to a chat model; `stream` asks for a reply in pieces. No tools are offered."""
+    """A request to a chat model; no tools are offered.
+
+    Attributes:
+        stream: whether to ask for a reply in pieces.
+        swaps_token_limit: whether to send `max_tokens` as `max_completion_tokens`, or vice versa.
+    """
 
     model: str
     messages: Messages
     max_tokens: int | None
     stream: bool
+    swaps_token_limit: bool = False
+
+    def without(self, option: str) -> ChatRequest:
+        """Return the request without an option that the server refused; the same if it has none."""
+        if option == "stream":
+            return replace(self, stream=False)
+        return replace(self, swaps_token_limit=self.max_tokens is not None)
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,7 @@ class _OpenAIForm(WireForm):
         if server.provider == "openrouter":
             body["usage"] = {"include": True}
         if request.max_tokens is not None:
-            is_new = server.provider in _NEW_TOKEN_LIMIT
+            is_new = (server.provider in _NEW_TOKEN_LIMIT) != request.swaps_token_limit
             body["max_completion_tokens" if is_new else "max_tokens"] = request.max_tokens
         return model_path(server, request.model, "/chat/completions"), body
 

@@ -142,11 +142,16 @@ class RequestTooLongError(errors.ServiceError):
         )
 
 
-class StreamRefusedError(errors.ServiceError):
-    """A 502: the server refused a request because of `stream` or its options."""
+class OptionRefusedError(errors.ServiceError):
+    """A 502: the server refused an option of a request for a reply.
 
-    def __init__(self, message: str) -> None:
+    Attributes:
+        option: `stream` or `token_limit`.
+    """
+
+    def __init__(self, message: str, option: str) -> None:
         super().__init__(502, message, "Choose another model.")
+        self.option = option
 
 
 def failed_in_reply(provider: ProviderServer, model: str, text: str) -> HTTPException:
@@ -247,8 +252,10 @@ def error_response(
         return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
     if known := _known_failure(provider, message, words, status=status):
         return known
-    if status in _INVALID_REQUEST and _STREAM.search(words):
-        return StreamRefusedError(message)
+    if status in _INVALID_REQUEST:
+        for option, pattern in _REFUSED_OPTIONS.items():
+            if pattern.search(words):
+                return OptionRefusedError(message, option)
     error = errors.bad_gateway(f"{message} Try again, or choose another model.")
     if status in _OVERLOADED:
         error.headers = {"Retry-After": _retry_after(response.headers, text)}
@@ -257,7 +264,13 @@ def error_response(
 
 _OVERLOADED = (503, 529)
 _INVALID_REQUEST = (400, 405, 422, 501)
-_STREAM = re.compile(r"(?i)\bstream(?:ing|ed|s|_options)?\b")
+_REFUSED_OPTIONS: Mapping[str, re.Pattern[str]] = {
+    "stream": re.compile(r"(?i)\bstream(?:ing|ed|s|_options)?\b"),
+    "token_limit": re.compile(
+        r"(?is)(?=.*max_(?:completion_)?tokens).*(?:unsupported|unrecognized|unknown|unexpected|"
+        r"extra|not (?:supported|permitted|allowed))"
+    ),
+}
 _NO_CREDIT = re.compile(
     r"(?i)insufficient[_ ](?:quota|balance|credit)|credit balance|quota_exceeded"
 )

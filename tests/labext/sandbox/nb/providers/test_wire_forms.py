@@ -325,6 +325,58 @@ def test_server_that_refuses_to_stream_is_asked_again(site, connect, status, tex
     assert "stream_options" not in server.requests[1][2]
 
 
+@pytest.mark.parametrize(
+    ("provider", "body", "names"),
+    [
+        (
+            "openai_compatible",
+            {
+                "error": {
+                    "message": "Unsupported parameter: 'max_tokens' is not supported with this "
+                    "model. Use 'max_completion_tokens' instead."
+                }
+            },
+            ["max_tokens", "max_completion_tokens"],
+        ),
+        (
+            "azure",
+            {
+                "detail": [
+                    {
+                        "loc": ["body", "max_completion_tokens"],
+                        "msg": "Extra inputs are not permitted",
+                    }
+                ]
+            },
+            ["max_completion_tokens", "max_tokens"],
+        ),
+    ],
+)
+def test_server_that_refuses_the_limit_of_length_gets_it_by_its_other_name(
+    site, connect, provider, body, names
+):
+    with model_servers.serving("openai") as server:
+        model = connect(server, provider=provider)
+        server.fault = lambda handler: handler.answer(400, body)
+        with pytest.raises(HTTPException, match="max_"):  # refused by both names
+            calls.chat(site, model, TALK, max_tokens=9)
+        assert [[n for n in names if n in body] for _, _, body in server.requests] == [
+            [name] for name in names
+        ]
+        server.requests.clear()
+
+        def refuse(handler: Handler) -> None:
+            server.fault = None
+            handler.answer(400, body)
+
+        server.fault = refuse
+        assert stream(site, model, max_tokens=9)[0] == "It is arabinose."
+    assert [body.get(name) for name, (_, _, body) in zip(names, server.requests, strict=True)] == [
+        9,
+        9,
+    ]
+
+
 def test_reply_of_mistral_that_fills_the_context_says_so(site, connect):
     choice = {"message": {"content": "It is"}, "finish_reason": "model_length"}
     with model_servers.serving("openai") as server:
