@@ -33,10 +33,18 @@ class ChatRequest:
     swaps_token_limit: bool = False
 
     def without(self, option: str) -> ChatRequest:
-        """Return the request without an option that the server refused; the same if it has none."""
-        if option == "stream":
-            return replace(self, stream=False)
-        return replace(self, swaps_token_limit=self.max_tokens is not None)
+        """Return the request without an option that the server refused; the same if it has none.
+
+        Without the role `system`, its text is in front of the first message of the user.
+        """
+        match option:
+            case "stream":
+                return replace(self, stream=False)
+            case "token_limit":
+                return replace(self, swaps_token_limit=self.max_tokens is not None)
+        roles = {"system": "user"}
+        turns = [{**item, "role": roles.get(item["role"], item["role"])} for item in self.messages]
+        return replace(self, messages=_split_system(turns)[1])
 
 
 @dataclass(frozen=True)

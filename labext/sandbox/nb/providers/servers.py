@@ -146,7 +146,7 @@ class OptionRefusedError(errors.ServiceError):
     """A 502: the server refused an option of a request for a reply.
 
     Attributes:
-        option: `stream` or `token_limit`.
+        option: `stream`, `token_limit` or `system`.
     """
 
     def __init__(self, message: str, option: str) -> None:
@@ -252,10 +252,6 @@ def error_response(
         return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
     if known := _known_failure(provider, message, words, status=status):
         return known
-    if status in _INVALID_REQUEST:
-        for option, pattern in _REFUSED_OPTIONS.items():
-            if pattern.search(words):
-                return OptionRefusedError(message, option)
     error = errors.bad_gateway(f"{message} Try again, or choose another model.")
     if status in _OVERLOADED:
         error.headers = {"Retry-After": _retry_after(response.headers, text)}
@@ -271,6 +267,9 @@ _REFUSED_OPTIONS: Mapping[str, re.Pattern[str]] = {
         r"extra|not (?:supported|permitted|allowed))"
     ),
 }
+_SYSTEM_REFUSED = re.compile(
+    r"(?i)system role|role.{0,40}\bsystem\b|developer instruction|roles must alternate"
+)
 _NO_CREDIT = re.compile(
     r"(?i)insufficient[_ ](?:quota|balance|credit)|credit balance|quota_exceeded"
 )
@@ -300,9 +299,15 @@ _KEY_PREFIXES: Mapping[str, str] = {
 def _known_failure(
     provider: ProviderServer, message: str, text: str, model: str = "", status: int = 0
 ) -> HTTPException | None:
-    """Return the error if the context is too long or the model no longer exists, else None."""
+    """Return the error for too long a context, a refused option or a missing model, else None."""
     if _CONTEXT_TOO_LONG.search(text) or _BATCH_TOO_LARGE.search(text):
         return RequestTooLongError(message)
+    if _SYSTEM_REFUSED.search(text):
+        return OptionRefusedError(message, "system")
+    if status in _INVALID_REQUEST:
+        for option, pattern in _REFUSED_OPTIONS.items():
+            if pattern.search(text):
+                return OptionRefusedError(message, option)
     if _MODEL_GONE.search(text) or (status == 404 and model):
         return errors.bad_gateway(
             message, "See the models that it has.", Action.discover_models(provider.name)

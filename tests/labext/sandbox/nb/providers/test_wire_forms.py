@@ -377,6 +377,44 @@ def test_server_that_refuses_the_limit_of_length_gets_it_by_its_other_name(
     ]
 
 
+@pytest.mark.parametrize(
+    ("form", "status", "text"),
+    [
+        ("openai", 400, "System role not supported"),
+        ("openai", 400, "Failed to render the template of the model: System role not supported."),
+        ("openai", 400, "'messages[0].role' does not support 'system' with this model."),
+        ("openai", 500, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        ("openai", 200, 'Error rendering prompt with jinja template: "System role not supported".'),
+        ("google", 400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+    ],
+)
+def test_model_without_a_system_role_gets_its_text_with_the_first_question(
+    site, connect, form, status, text
+):
+    with model_servers.serving(form) as server:
+
+        def refuse(handler: Handler) -> None:
+            server.fault = None
+            handler.answer(status, message_body(form, text))
+
+        server.fault = refuse
+        assert stream(site, connect(server))[0] == "It is arabinose."
+    body = server.requests[1][2]
+    assert "systemInstruction" not in body
+    turns = body["contents"] if form == "google" else body["messages"]
+    texts = [turn.get("content") or turn["parts"][0]["text"] for turn in turns]
+    assert texts == ["Be brief.\n\nWhich sugar?", "Where?", "In the medium."]
+    assert turns[0]["role"] == turns[2]["role"] == "user"
+
+
+def test_refusal_of_a_system_role_that_was_not_sent_is_an_error(site, connect):
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(400, message_body("openai", "System role"))
+        with pytest.raises(HTTPException, match="answered 400: “System role”"):
+            calls.chat(site, connect(server), TALK[1:])
+        assert len(server.requests) == 1
+
+
 def test_reply_of_mistral_that_fills_the_context_says_so(site, connect):
     choice = {"message": {"content": "It is"}, "finish_reason": "model_length"}
     with model_servers.serving("openai") as server:
