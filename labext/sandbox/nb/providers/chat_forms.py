@@ -103,12 +103,14 @@ class WireForm(ABC):
         return model_path(server, None, self.models)
 
     def parse_models(self, value: Any) -> list[Any]:
-        """Parse the names of the models."""
-        return [row["id"] for row in value["data"]]
+        """Parse the names of the models; Together lists them without `data`."""
+        rows = value if value and isinstance(value, list) else value["data"]
+        return [row["id"] for row in rows or ()]
 
     def next_page(self, value: Any) -> dict[str, str]:
         """Return the query of the page that follows one of the list of models; empty at its end."""
-        return {self.cursor: value["data"][-1]["id"]} if value.get("has_more") else {}
+        has_more = isinstance(value, dict) and value.get("has_more")
+        return {self.cursor: value["data"][-1]["id"]} if has_more else {}
 
 
 _WITHOUT_STREAM_OPTIONS = frozenset({"mistral"})
@@ -153,7 +155,7 @@ class _OpenAIForm(WireForm):
 
     def parse_vectors(self, value: Any) -> list[Any]:
         """Parse the vectors, which may come in any order."""
-        rows = sorted(value["data"], key=lambda row: row["index"])
+        rows = sorted(value["data"], key=lambda row: row.get("index") or 0)
         return [row["embedding"] for row in rows]
 
 
@@ -384,7 +386,7 @@ class _OllamaForm(WireForm):
         return list(value["embeddings"])
 
     def parse_models(self, value: Any) -> list[Any]:
-        return [row["name"] for row in value["models"]]
+        return [row["name"] for row in value["models"] or ()]
 
 
 def _ollama_context(request: ChatRequest) -> int | None:

@@ -151,6 +151,28 @@ def test_all_pages_of_a_list_of_models_are_read(site, connect, form):
         assert len(server.requests) == 7
 
 
+@pytest.mark.parametrize(
+    ("form", "models", "expected"),
+    [
+        ("openai", [{"id": "a"}, {"id": "b"}], ["a", "b"]),
+        ("openai", {"data": None}, []),
+        ("ollama", {"models": None}, []),
+    ],
+)
+def test_list_of_models_without_data_is_read(site, connect, form, models, expected):
+    with model_servers.serving(form) as server:
+        server.rejection = (200, models)
+        assert calls.list_models(servers.server_of_model(site, connect(server))) == expected
+
+
+def test_vectors_without_index_keep_their_order(site, connect):
+    vectors = [[3.0, 1.0], [1.0, 2.0], [2.0, 2.0]]
+    with model_servers.serving("openai") as server:
+        rows = [{"embedding": vector} for vector in vectors]
+        server.fault = lambda handler: handler.answer(200, {"data": rows})
+        assert calls.embed(site, connect(server), ["a", "b", "c"]) == vectors
+
+
 def message_body(form: str, text: str, code: int = 0) -> Any:
     """Return an error response in the wire form."""
     match form:
