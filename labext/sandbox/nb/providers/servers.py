@@ -250,6 +250,10 @@ def error_response(
         if owner is not None and owner != provider.provider:
             message += f" The key looks like one of {owner}, not of {provider.provider}."
         return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
+    if status == 413 and "multipart" in response.request.headers.get("Content-Type", ""):
+        return errors.bad_gateway(
+            f"{message} The recording is too long: add it in parts, or choose another model."
+        )
     if known := _known_failure(provider, message, words, status=status):
         return known
     error = errors.bad_gateway(f"{message} Try again, or choose another model.")
@@ -277,10 +281,10 @@ _RETRY_DELAY = re.compile(r'"retryDelay": ?"(\d{1,4})')
 _KEY_REFUSED = re.compile(r"(?i)api[ _]key[ _](?:not[ _]valid|invalid)")
 _CONTEXT_TOO_LONG = re.compile(
     r"(?i)context.{0,20}(?:length|window|size|limit)|prompt (?:is too long|length)|"
-    r"too many (?:input )?tokens|"
+    r"too many (?:input )?tokens|reduce the length|"
     r"token count.{0,40}exceeds|input.{0,20}too long|request too large"
 )
-_BATCH_TOO_LARGE = re.compile(r"(?i)more batches|batch[ _]size|too many inputs")
+_BATCH_TOO_LARGE = re.compile(r"(?i)more batches|batch[ _]size|too many inputs|number of texts")
 _MODEL_GONE = re.compile(
     r"(?i)model.{0,120}(?:not found|does not exist|no longer|deprecated|decommissioned|retired|"
     r"not available|not supported)|(?:not found|no such|unknown|invalid)[^.]{0,20}model|^model: "
@@ -300,7 +304,7 @@ def _known_failure(
     provider: ProviderServer, message: str, text: str, model: str = "", status: int = 0
 ) -> HTTPException | None:
     """Return the error for too long a context, a refused option or a missing model, else None."""
-    if _CONTEXT_TOO_LONG.search(text) or _BATCH_TOO_LARGE.search(text):
+    if status == 413 or _CONTEXT_TOO_LONG.search(text) or _BATCH_TOO_LARGE.search(text):
         return RequestTooLongError(message)
     if _SYSTEM_REFUSED.search(text):
         return OptionRefusedError(message, "system")

@@ -97,6 +97,8 @@ def test_vectors_keep_the_order_of_texts(site, provider, add_model):
         (400, {"message": "Too many tokens overall, split into more batches."}),
         (413, {"error": "batch size 8 > maximum allowed batch size 3"}),
         (400, {"error": {"message": "Too many inputs. The max number of inputs is 3."}}),
+        (400, {"message": "invalid request: total number of texts must be at most 3"}),
+        (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
     ],
 )
 def test_batch_that_is_too_large_is_halved(site, provider, add_model, status, error):
@@ -364,6 +366,17 @@ def test_transcription_request_has_file_model_and_key(site, provider, add_model,
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body == {"model": "whisper-1", "response_format": "verbose_json"}
     assert request.files == {"file.mp3": path.read_bytes()}
+
+
+def test_recording_that_is_too_long_is_no_text_that_is_too_long(
+    site, provider, add_model, tmp_path
+):
+    path = tmp_path / "talk.mp3"
+    path.write_bytes(b"ID3")
+    error = {"error": {"message": "Maximum content size limit (26214400) exceeded"}}
+    provider.faults = [openai_server.respond_with(413, error)]
+    with pytest.raises(HTTPException, match="The recording is too long: add it in parts"):
+        calls.transcribe(site, add_model("whisper-1", "stt"), path)
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,8 @@ def message_body(form: str, text: str, code: int = 0) -> Any:
         (400, "input length and `max_tokens` exceed context limit: 9 + 4 > 8", "model's context"),
         (400, "This model's maximum prompt length is 8, and it has 9 tokens", "model's context"),
         (429, "Request too large for the tokens per min", "longer than the model's context"),
+        (400, "Please reduce the length of the messages or completion.", "the model's context"),
+        (413, "Request Entity Too Large", "longer than the model's context"),
     ],
 )
 def test_failure_has_one_line_with_the_next_step(site, server, connect, status, text, expected):
