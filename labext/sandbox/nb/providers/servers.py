@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ MAX_RESPONSE_BYTES = 64 << 20
 """Maximum bytes of a response."""
 
 _MAX_QUOTE_LENGTH = 300
-_MAX_WAIT_DIGITS = 5  # digits of a number of seconds
+_SECONDS = re.compile(r"\d{1,5}(?:\.\d+)?")
 
 _DEFAULT_RETRY_AFTER = "10"
 """Seconds to wait after a 429 without a Retry-After header."""
@@ -243,8 +244,8 @@ def error_response(
         pause = f"{wait} seconds" if wait.isdecimal() else f"until {wait}"
         text = f"{message} Wait {pause}, then try again."
         return HTTPException(429, text, headers={"Retry-After": wait})
-    is_key = status in (401, 403) or (status == 400 and _KEY_REFUSED.search(text) is not None)
-    if is_key:
+    is_key = status == 401 or (status == 403 and not _NO_ACCESS.search(words))
+    if is_key or (status == 400 and _KEY_REFUSED.search(text)):
         key = provider.key or ""
         owner = next((name for start, name in _KEY_PREFIXES.items() if key.startswith(start)), None)
         if owner is not None and owner != provider.provider:
@@ -289,6 +290,7 @@ _MODEL_GONE = re.compile(
     r"(?i)model.{0,120}(?:not found|does not exist|no longer|deprecated|decommissioned|retired|"
     r"not available|not supported)|(?:not found|no such|unknown|invalid)[^.]{0,20}model|^model: "
 )
+_NO_ACCESS = re.compile(r"(?i)access to (?:the |this )?model\b|\bmodel.{0,80} is blocked")
 
 _KEY_PREFIXES: Mapping[str, str] = {
     "sk-ant-": "anthropic",
@@ -312,7 +314,8 @@ def _known_failure(
         for option, pattern in _REFUSED_OPTIONS.items():
             if pattern.search(text):
                 return OptionRefusedError(message, option)
-    if _MODEL_GONE.search(text) or (status == 404 and model):
+    is_gone = _MODEL_GONE.search(text) or _NO_ACCESS.search(text)
+    if is_gone or (status == 404 and model):
         return errors.bad_gateway(
             message, "See the models that it has.", Action.discover_models(provider.name)
         )
@@ -330,8 +333,8 @@ def seconds_to_wait(error: HTTPException) -> float:
 def _retry_after(headers: Mapping[str, str], text: str) -> str:
     """Return the provider's Retry-After value (seconds or a date), or else Google's, or 10."""
     value = headers.get("Retry-After", "").strip()
-    if value.isdecimal() and len(value) <= _MAX_WAIT_DIGITS:
-        return value
+    if _SECONDS.fullmatch(value):
+        return str(math.ceil(float(value)))
     try:
         return format_datetime(parsedate_to_datetime(value).astimezone(UTC), usegmt=True)
     except (ValueError, TypeError):

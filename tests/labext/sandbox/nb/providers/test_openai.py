@@ -148,6 +148,7 @@ def test_other_failures_are_502_with_the_provider_message(site, provider, add_mo
     ("output", "expected"),
     [
         ("7", "7"),
+        ("1.5", "2"),
         ("Sun, 22 Nov 2026 17:00:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"),
         ("soon", "10"),
         ("999999999999", "10"),

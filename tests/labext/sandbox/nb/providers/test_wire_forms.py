@@ -189,6 +189,13 @@ def message_body(form: str, text: str, code: int = 0) -> Any:
         (401, "invalid x-api-key", "Check its key, or give it another."),
         (500, "Internal server error", "Try again, or choose another model."),
         (404, "model talker-1 not found", "See the models that it has."),
+        (
+            403,
+            "Project `p` does not have access to model `talker-1`",
+            "See the models that it has.",
+        ),
+        (403, "The model `talker-1` is blocked at the project level.", "See the models"),
+        (403, "You do not have permission to do this", "Check its key"),
         (400, "prompt is too long: 9 tokens > 8 maximum", "longer than the model's context"),
         (400, "input length and `max_tokens` exceed context limit: 9 + 4 > 8", "model's context"),
         (400, "This model's maximum prompt length is 8, and it has 9 tokens", "model's context"),
