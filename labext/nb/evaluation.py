@@ -13,6 +13,7 @@ from labext.errors import InputError, LabextError
 from labext.nb import records
 from labext.nb.questions import ExpectedAnswer, contains_fact
 from labext.nb.records import EVALUATION_SUMMARY, Answer, Citation, Record
+from labext.nb.references import CITATION_MARK
 from labext.nb.resource import TitleResolver, match_title
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ _REFUSAL = re.compile(
 _OPENING = 400
 """Characters at the beginning of an answer in which a refusal is looked for."""
 
+_NOT_FOUND = "(not found in the sources)"
+"""Ends a sentence of an answer of which no citation was right."""
+
+_FIRST_MARK = re.compile(rf"(?s)(?:{CITATION_MARK.pattern}|{re.escape(_NOT_FOUND)}).*")
+_QUOTATION = re.compile(r"(?m)^>.*$|[“„][^“”]*[“”]?|\"[^\"\n]*\"|«[^«»]*»?")
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -59,9 +66,12 @@ class Evaluation:
 def is_refusal(answer: Answer) -> bool:
     """Return whether an answer says that the sources do not answer the question.
 
-    That is an answer without citations, or one that begins with such a statement.
+    That is an answer without citations, whether right or wrong, or one that has such a statement
+    before the first of them.
     """
-    return not answer.citations or _REFUSAL.search(answer.text[:_OPENING]) is not None
+    opening = _QUOTATION.sub("", _FIRST_MARK.sub("", answer.text))[:_OPENING]
+    is_claim = bool(answer.citations) or _NOT_FOUND in answer.text
+    return not is_claim or _REFUSAL.search(opening.replace("’", "'")) is not None
 
 
 def summary_frame(evaluation: pd.DataFrame) -> pd.DataFrame:

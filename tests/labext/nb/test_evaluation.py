@@ -13,6 +13,7 @@ from labext.errors import InputError, ServiceError
 from labext.nb import Answer, Citation, views
 from labext.nb.evaluation import EvaluationRun, is_refusal, resolve_sources, summary_frame
 from labext.nb.questions import ExpectedAnswer, contains_fact, parse_questions, read_questions
+from labext.sandbox.nb.ask.citation_check import NOT_FOUND
 
 PAPER, PROTOCOL = "source:paper", "source:protocol"
 IDS = {"paper.pdf": frozenset({PAPER}), "protocol": frozenset({PROTOCOL})}
@@ -169,6 +170,28 @@ def test_refusals_are_answers_without_citations_or_with_a_statement() -> None:
     answered = cited("It is 4,923 bp long.", (PAPER, "4,923 base pairs"))
     assert evaluate(expected, answered)["right"] is False
     assert not is_refusal(answered)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pBAD30 has 4,923 bp [source:paper]. The sources do not state who built it.",
+        "It says: “Cells were not found” [source:paper].",
+        "It says: “Cells were not found [source:paper]”.",
+        "> Cells were not found [source:paper].\n\nThe sources do not state why.",
+        'The strain "does not contain plasmids" and is BW27783 [source:paper].',
+        f"pUC19 has 2,686 bp {NOT_FOUND}. The sources do not state who built it.",
+    ],
+)
+def test_answer_with_a_statement_after_its_first_citation_or_in_a_quotation_is_no_refusal(
+    text: str,
+) -> None:
+    assert not is_refusal(cited(text, (PAPER, "pBAD30")))
+
+
+def test_answer_without_a_right_citation_is_no_refusal() -> None:
+    assert not is_refusal(Answer(f"pUC19 has 2,686 bp {NOT_FOUND}."))
+    assert is_refusal(Answer(f"The sources don’t mention pUC19 {NOT_FOUND}."))
 
 
 def test_rank_is_that_of_the_first_passage_with_a_fact_from_its_source() -> None:
