@@ -184,9 +184,14 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
 
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
     text = _DEGREE.sub("°", path.read_text(encoding="utf-8-sig"))
-    library = parse_string(_NOT_ESCAPED.sub(r"\\\g<0>", _SUBSCRIPT.sub(r"\1", text)))
+    text = _NOT_ESCAPED.sub(r"\\\g<0>", _SUBSCRIPT.sub(r"\1", text))
+    library = parse_string(text, parse_stack=[])
+    strings: dict[str, str] = {}
+    for string in library.strings:
+        strings[string.key.lower()] = _resolve_value(string.value, strings)
     for field in itertools.chain.from_iterable(entry.fields for entry in library.entries):
         field.key = field.key.lower()  # the names of authors are only split in `author`
+        field.value = _resolve_value(field.value, strings)
         if field.key == "file":  # names are not LaTeX, and a list is not decoded
             field.value = re.split(r"(?<!\\);", str(field.value))
         elif field.key == "url":
@@ -198,22 +203,51 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
         reason = ", a key that occurs twice" if isinstance(block, DuplicateBlockKeyBlock) else ""
         line = (block.start_line or 0) + 1
         broken.append(f"{key[1] if key else 'an entry'} (line {line}{reason})")
-    for entry in library.entries:
-        fields = {name: field.value for name, field in entry.fields_dict.items()}
-        yield {
-            **fields,
-            "key": entry.key,
-            "authors": fields.get("author") or fields.get("editor"),
-            "year": fields.get("year") or str(fields.get("date", ""))[:4],
-            "journal": fields.get("journal")
-            or fields.get("journaltitle")
-            or fields.get("booktitle"),
-            "number": fields.get("number") or fields.get("issue"),
-            "publisher": fields.get("publisher")
-            or fields.get("school")
-            or fields.get("institution"),
-            "files": fields.get("file"),
-        }
+    entries = [_bibtex_fields(entry) for entry in library.entries]
+    parents = {entry["key"].lower(): entry for entry in entries if entry["key"]}
+    for entry in entries:
+        parent = parents.get(str(entry.get("crossref", "")).lower(), {})
+        inherited = {**parent, "journal": parent.get("journal") or parent.get("title")}
+        yield entry | {name: entry[name] or inherited.get(name) for name in _INHERITED}
+
+
+_INHERITED = ("authors", "year", "journal", "volume", "number", "publisher")
+"""Fields that an entry of BibTeX has from the one that its `crossref` names."""
+
+
+def _resolve_value(value: str, strings: Mapping[str, str]) -> str:
+    """Return a BibTeX value without delimiters, with strings in place of their names."""
+    parts, depth, is_quoted = [""], 0, False
+    for symbol in _BIBTEX_SYMBOL.findall(value):
+        depth += (symbol == "{") - (symbol == "}")
+        is_quoted ^= symbol == '"' and not depth
+        if symbol == "#" and not depth and not is_quoted:
+            parts.append("")
+        else:
+            parts[-1] += symbol
+    values = (part.strip() for part in parts)
+    return "".join(
+        value[1:-1] if value.startswith(('"', "{")) else strings.get(value.lower(), value)
+        for value in values
+    )
+
+
+_BIBTEX_SYMBOL = re.compile(r'(?s)[{}"#]|(?:\\.|[^{}"#])+')
+
+
+def _bibtex_fields(entry: Any) -> dict[str, Any]:
+    fields = {name: field.value for name, field in entry.fields_dict.items()}
+    return {
+        **fields,
+        "key": entry.key,
+        "authors": fields.get("author") or fields.get("editor"),
+        "year": fields.get("year") or str(fields.get("date", ""))[:4],
+        "journal": fields.get("journal") or fields.get("journaltitle") or fields.get("booktitle"),
+        "volume": fields.get("volume"),
+        "number": fields.get("number") or fields.get("issue"),
+        "publisher": fields.get("publisher") or fields.get("school") or fields.get("institution"),
+        "files": fields.get("file"),
+    }
 
 
 def _parse_ris(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:

@@ -536,6 +536,50 @@ def test_tilde_of_an_address_is_kept(tmp_path: Path, written: str) -> None:
     assert entry.text.splitlines()[-1] == "URL: http://a.org/~b/c_d%20e"
 
 
+def test_bibtex_entry_has_the_fields_of_its_crossref(tmp_path: Path) -> None:
+    path = tmp_path / "library.bib"
+    path.write_text(
+        "@inproceedings{a, author={Smith, J.}, title={A study}, crossref={CONF}, pages={1--5}}\n"
+        "@incollection{b, author={Roe, R.}, title={A chapter}, date={2021}, crossref={book}}\n"
+        "@proceedings{conf, title={Proceedings}, booktitle={Proc. Conf.}, year=2020, volume=7,"
+        " editor={Lee, A.}, publisher={ACM}, doi={10.1000/182}}\n"
+        "@book{book, title={The Book}, year=1999, publisher={CUP}}\n"
+        "@article{, title={Without a key}, year=1998}\n@misc{c, title={Alone}}\n"
+    )
+    study, chapter, *_, alone = read_library(path).entries
+    assert study.text.splitlines()[1:] == [
+        "Authors: Smith, J.",
+        "Year: 2020",
+        "Journal: Proc. Conf.",
+        "Volume: 7",
+        "Pages: 1–5",
+        "Publisher: ACM",
+    ]
+    assert chapter.text.splitlines()[2:] == ["Year: 2021", "Journal: The Book", "Publisher: CUP"]
+    assert alone.text == "Title: Alone"
+
+
+def test_strings_of_bibtex_are_joined(tmp_path: Path) -> None:
+    path = tmp_path / "library.bib"
+    path.write_text(
+        '@string{nar = "Nucleic Acids Res."}\n@string(web = NAR # { (Web)})\n'
+        '@article{a, title="On {\\"u} " # {\\# and "#"}, journal = web # ", vol. " # 2,'
+        " year=2001}\n"
+        "@article{b, title={A # B}, journal = nar, year = {2002}}\n"
+    )
+    first, second = read_library(path).entries
+    assert first.text.splitlines() == [
+        'Title: On ü # and "#"',
+        "Year: 2001",
+        "Journal: Nucleic Acids Res. (Web), vol. 2",
+    ]
+    assert second.text.splitlines() == [
+        "Title: A # B",
+        "Year: 2002",
+        "Journal: Nucleic Acids Res.",
+    ]
+
+
 def test_titles_are_unique_in_a_library(tmp_path: Path) -> None:
     path = tmp_path / "library.bib"
     path.write_text("@book{a, title={Preface}}\n@book{b, title={Preface}}")
