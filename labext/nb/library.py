@@ -49,12 +49,34 @@ class LibraryEntry:
     doi: str = ""
 
     def matches(self, text: str) -> bool:
-        """Return whether a source's text is that of this entry, or of another one with its DOI."""
-        if self.doi and f"DOI: {self.doi}\n" in f"{text}\n":
+        """Return whether a source's text is that of this entry, perhaps with other fields.
+
+        It has the DOI, or the title and no other DOI, year or first author.
+        """
+        if self.doi and f"DOI: {self.doi}\n".casefold() in f"{text}\n".casefold():
             return True
+        own, other = _fields_of(self.text), _fields_of(text)
+        both = own.keys() & other.keys() & _IDENTITY
+        is_entry = other.keys() <= {"Title", *_FIELDS.values()}
+        return is_entry and "Title" in both and all(own[name] == other[name] for name in both)
+
+    def has_changed(self, text: str) -> bool:
+        """Return whether the text of a source of this entry has other fields."""
         # Earlier versions wrote fewer fields.
         lines, own = text.strip().splitlines(), self.text.splitlines()
-        return lines == [line for line in own if line in lines or not line.startswith(_NEW_FIELDS)]
+        return lines != [line for line in own if line in lines or not line.startswith(_NEW_FIELDS)]
+
+
+_IDENTITY = frozenset({"Title", "Year", "Authors", "DOI"})
+
+
+def _fields_of(text: str) -> dict[str, str]:
+    """Return the fields of an entry's text, of the authors only the first one's family name."""
+    lines = text.strip().partition("\n\n")[0].splitlines()
+    fields = {name: value for name, _, value in (line.partition(": ") for line in lines)}
+    if "Authors" in fields:
+        fields["Authors"] = re.split("[,;]", fields["Authors"])[0].rpartition(" ")[2]
+    return fields
 
 
 @dataclass(frozen=True)

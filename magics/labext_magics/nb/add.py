@@ -116,19 +116,28 @@ def add_library(
     existing: dict[str, list[Record]] = {}
     for source in call.nb.sources.iter(target.id):
         existing.setdefault(str(source["title"]), []).append(source)
-    records, kept = [], 0
+    records, kept, changed = [], 0, []
     for entry in library.entries:
         candidates = (call.nb.sources.get(s["id"]) for s in existing.get(entry.title, ()))
         same = next(
             (record for record in candidates if entry.matches(record["full_text"] or "")), None
         )
-        kept += same is not None
+        if same is not None:
+            kept += 1
+            if entry.has_changed(same["full_text"] or ""):
+                changed.append(f"{entry.title} ({same['id']})")
         records.append(
             same or call.nb.sources.add_text(entry.text, target.id, entry.title, **arguments)
         )
     added = messages.pluralize(len(records) - kept, "reference")
     note = f"; kept {kept} existing" if kept else ""
     output.print_message(f"{library.path.name}: added {added} to {target.name}{note}.")
+    if changed:
+        output.print_message(
+            f"Kept with other fields than in {library.path.name}: {messages.join_words(changed)}. "
+            "To replace a reference, delete it with `%nb sources delete`, then add the library "
+            "again."
+        )
     if library.missing_files:
         names = messages.join_words(library.missing_files)
         output.print_message(f"Skipped attached files not in the library's folder: {names}.")

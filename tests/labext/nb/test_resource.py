@@ -14,7 +14,7 @@ from labext.actions import Action
 from labext.errors import ConflictError, InputError, NotFoundError, ServiceError
 from labext.nb.backends.detect import BackendSelector
 from labext.nb.credentials import Credentials
-from labext.nb.library import is_library, read_library
+from labext.nb.library import LibraryEntry, is_library, read_library
 from labext.nb.records import Scope
 from labext.nb.references import (
     Reference,
@@ -534,6 +534,26 @@ def test_tilde_of_an_address_is_kept(tmp_path: Path, written: str) -> None:
     path.write_text(f"@book{{a, title={{A}}, url={{{written}}}}}")
     (entry,) = read_library(path).entries
     assert entry.text.splitlines()[-1] == "URL: http://a.org/~b/c_d%20e"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Title: Induction\nAuthors: Doe, J.\nYear: 1995\nJournal: K", True),
+        ("Title: Induction\nAuthors: J. Doe", True),
+        ("Title: Induction\nYear: 1996", False),
+        ("Title: Induction\nAuthors: Roe, J.\nYear: 1995", False),
+        ("Title: Induction\nYear: 1995\nDOI: 10.1000/X\n\nAn abstract.", True),
+        ("Title: Induction\nYear: 1995\nDOI: 10.1000/y", False),
+        ("Induction\n\nYear: 1995", False),
+    ],
+)
+def test_entry_matches_a_text_with_other_fields(text: str, expected: bool) -> None:
+    own = "Title: Induction\nAuthors: Doe, Jane; Roe, J.\nYear: 1995\nDOI: 10.1000/x\n\nAbstract."
+    entry = LibraryEntry("Induction", own, "10.1000/x")
+    assert entry.matches(text) is expected
+    assert entry.has_changed(text)
+    assert not entry.has_changed(own)
 
 
 def test_bibtex_entry_has_the_fields_of_its_crossref(tmp_path: Path) -> None:

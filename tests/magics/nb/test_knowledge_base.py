@@ -141,6 +141,21 @@ def test_references_are_added_once_with_their_files(run, printed, tmp_path, requ
     assert len(run("%nb sources")) == 3
 
 
+def test_corrected_reference_is_not_added_twice(run, printed, tmp_path):
+    path = tmp_path / "library.bib"
+    path.write_text("@article{a, title={Induction}, author={Doe, J.}, journal={J}, year=1995}")
+    run("%nb use Corrected --create")
+    assert "Kept with other fields" not in printed("%nb add library.bib")
+    path.write_text(
+        "@article{a, title={Induction}, author={Doe, Jane}, journal={K}, year=1995, "
+        "doi={10.1000/1}}\n@article{b, title={Induction}, author={Roe, J.}, year=1995}"
+    )
+    again = printed("%nb add library.bib")
+    assert "added 1 reference to Corrected; kept 1 existing." in again
+    (source,) = run("%nb sources").query("title == 'Induction'")["id"]
+    assert f"Kept with other fields than in library.bib: Induction ({source})." in again
+
+
 def test_broken_reference_is_named_and_the_others_are_added(run, refused, tmp_path):
     (tmp_path / "library.bib").write_text(f"@book{{bad, title={{no end\n{LIBRARY}")
     run("%nb use Broken --create")
