@@ -65,6 +65,8 @@ _SUFFIXES: Mapping[str, ExportFormat] = {
 }
 _BEGIN, _END = "\ue000", "\ue001"
 _NUMBERS = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
+_OWN_NUMBERS = re.compile(r"\[\d{1,3}(?: ?[-–,;] ?\d{1,3})*\](?!\()")
+_OWN_NUMBERS_HINT = " Numbers in brackets below are those of the references of that document."
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>#|~&!$])|^(\s*)([-+=]|\d+[.)])(?=\s|$)")
 _FORMULA = re.compile(
     r"\$\$.+?\$\$|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)|\\\(.+?\\\)|"
@@ -300,7 +302,8 @@ class _Collector:
             number = self.citations.number(str(record["source_id"]))
             text = self.citations.numbered(str(record["content"] or ""))
             if number is not None:
-                text = f"From {_BEGIN}{number}{_END}.\n\n{text}"
+                hint = "" if _BEGIN in text or not _OWN_NUMBERS.search(text) else _OWN_NUMBERS_HINT
+                text = f"From {_BEGIN}{number}{_END}.{hint}\n\n{text}"
             title = one_line(str(source.get("title") or ""))
             yield f"{kind}: {title}" if title else kind, text
 

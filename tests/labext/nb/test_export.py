@@ -113,6 +113,26 @@ def test_citations_are_numbered_across_the_document_with_their_pages(tmp_path: P
     assert "Other" not in text
 
 
+@pytest.mark.parametrize(
+    ("content", "has_numbers"),
+    [
+        ("Glucose represses it [12, 14–16].", True),
+        ("As in the protocol [source:b].", False),
+        ("See [2](https://a.org) and [x].", False),
+    ],
+)
+def test_numbers_of_an_insight_are_said_to_be_those_of_its_document(
+    tmp_path: Path, content: str, has_numbers: bool
+) -> None:
+    client = Client(empty=True)
+    client.insights = Records({**INSIGHTS[0], "content": content})
+    export(tmp_path / "a.md", client=client)
+    text = (tmp_path / "a.md").read_text()
+    hint = "From [1]. Numbers in brackets below are those of the references of that document.\n\n"
+    assert (hint in text) is has_numbers
+    assert ("From [1].\n\n" in text) is not has_numbers
+
+
 def test_document_of_a_library_is_cited_as_its_entry(tmp_path: Path) -> None:
     entry = {
         "id": "source:e",
