@@ -593,3 +593,17 @@ def test_bins_of_whole_numbers_have_as_many_numbers_each(last: int) -> None:
     assert len(bars.y1) <= 60
     words = bars.texts[0].partition(":")[0].split(" to ")
     assert int(words[-1]) - int(words[0]) + 1 == bars.y1[0] / 3
+
+
+def test_counts_have_ticks_of_whole_numbers() -> None:
+    plot = table_plot(pd.DataFrame({"x": [3.3] * 20}), "counts", x="x")
+    assert plot._chart.panels[0].y.whole
+
+
+def test_lines_of_the_same_color_differ_in_dashes() -> None:
+    frame = pd.DataFrame({"x": range(40), "y": range(40), "group": [*"abcdefgh"] * 5})
+    plot = table_plot(frame, "lines", x="x", y="y", color="group", kind="line")
+    lines = [mark for mark in plot._chart.panels[0].marks if isinstance(mark, Line)]
+    assert len({(line.color, line.dashed) for line in lines}) == len(lines) == 8
+    drawn = plot.figure.axes[0].get_lines()
+    assert [line.is_dashed() for line in drawn] == [line.dashed for line in lines]

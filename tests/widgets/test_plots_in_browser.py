@@ -121,6 +121,36 @@ def test_ticks_and_bars_of_large_numbers_are_whole(page_of: Pages) -> None:
     assert nb.errors == []
 
 
+LONG_NAMES = """names = [f"Methanocaldococcus {n} jannaschii" for n in range(12)]
+boxes = pd.DataFrame({"strain": names * 3, "value": range(36)})
+display(plots.table_plot(boxes, "boxes", x="strain", y="value", kind="box"))
+distances = pd.DataFrame({name: 0.1 for name in names[:3]}, index=names[:3])
+plots.job_plot("job", {"distances.csv": distances.rename_axis("name").reset_index()})"""
+CUT_OR_COVERED = """e => {
+  const labels = [...e.querySelectorAll('.labext-plot-area text')].map((text) => {
+    const [own, svg] = [text, text.ownerSVGElement].map((n) => n.getBoundingClientRect());
+    const outside = own.left < svg.left || own.right > svg.right + 1 || own.bottom > svg.bottom;
+    return { text: text.textContent, own, outside, isTick: text.matches('.labext-plot-tick') };
+  });
+  const title = labels.find(({ text }) => text === "strain")?.own;
+  return labels.filter(({ own, outside, isTick }) =>
+    outside || (isTick && title && own.bottom > title.top + 3)).map(({ text }) => text);
+}"""
+
+
+@pytest.mark.parametrize("width", [1000, 700])
+def test_long_names_on_axes_are_within_the_plot(page_of: Pages, width: int) -> None:
+    nb = page_of().write(PLOT, LONG_NAMES).open()
+    nb.page.set_viewport_size({"width": width, "height": 800})
+    for cell in range(2):
+        nb.run(cell)
+    plots = nb.output(1).locator(".labext-live")
+    wait_until(lambda: plots.count() == 2)
+    nb.idle()
+    assert [plot.evaluate(CUT_OR_COVERED) for plot in plots.all()] == [[], []]
+    assert nb.errors == []
+
+
 def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str]) -> None:
     nb = page_of().write(PLOT, SELECTION, SELECT, FIGURES, FRAGMENTS).open()
     page, out = nb.page, nb.output()

@@ -13,22 +13,30 @@ let ruler = null;
 
 function textWidth(text) {
   ruler ??= document.createElement("canvas").getContext("2d");
-  if (!ruler) return text.length * 6;
-  ruler.font = "11px sans-serif";
-  return ruler.measureText(text).width;
+  return ruler ? ruler.measureText(text).width : text.length * 6;
 }
 
-/** Return where the axes are: the plot area, the ticks and the scales. */
-export function layOut(panel, width, height) {
+function useFont(family) {
+  textWidth("");
+  if (ruler) ruler.font = `11px ${family}`;
+}
+
+/** Return where the axes are: the plot area, the ticks and the scales; `font` is that of labels. */
+export function layOut(panel, width, height, font) {
+  useFont(font);
   const [xRange, yRange] = [axisRange(panel, "x"), axisRange(panel, "y")];
-  const yTicks = shorten(findTicks(panel.y, ...yRange, height / 50));
-  const yWidth = Math.min(longest(yTicks), width * MAX_SHARE);
-  const left = Math.ceil(yWidth) + 10 + (panel.y.label ? LINE_HEIGHT + 6 : 4);
+  const yTicks = shorten(findTicks(panel.y, ...yRange, height / 50), width * MAX_SHARE);
+  let left = Math.ceil(longest(yTicks)) + 10 + (panel.y.label ? LINE_HEIGHT + 6 : 4);
   const right = width - 14;
-  const xTicks = shorten(findTicks(panel.x, ...xRange, (right - left) / (panel.x.kind === "time" ? 90 : 55)));
+  const ticks = findTicks(panel.x, ...xRange, (right - left) / (panel.x.kind === "time" ? 90 : 55));
+  const xTicks = shorten(ticks, (height * MAX_SHARE - 8) / Math.sin(SLANT));
   const room = (right - left) / Math.max(xTicks.length, 1);
   const isSlanted = panel.x.kind === "category" && longest(xTicks) + 8 > room;
-  const slantHeight = Math.min(longest(xTicks) * Math.sin(SLANT) + 8, height * MAX_SHARE);
+  const slantHeight = longest(xTicks) * Math.sin(SLANT) + 8;
+  if (isSlanted) {
+    const beyond = xTicks.map(({ label }, n) => textWidth(label) * Math.cos(SLANT) - room * (n + 0.4));
+    left = Math.max(left, Math.ceil(Math.max(...beyond)));
+  }
   const xHeight = isSlanted ? slantHeight : LINE_HEIGHT;
   const top = 10;
   const bottom = height - Math.ceil(xHeight) - 8 - (panel.x.label ? LINE_HEIGHT + 4 : 0);
@@ -56,7 +64,14 @@ export function layOut(panel, width, height) {
 
 const longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => textWidth(label)));
 
-const shorten = (ticks) => ticks.map((t) => ({ ...t, label: truncate(t.label, MAX_LETTERS) }));
+/** Shorten long labels; those of numbers are never that long. */
+const shorten = (ticks, space) => ticks.map((tick) => ({ ...tick, label: fit(tick.label, space) }));
+
+function fit(text, space) {
+  let letters = MAX_LETTERS;
+  while (letters > 4 && textWidth(truncate(text, letters)) > space) letters -= 1;
+  return truncate(text, letters);
+}
 
 function thin(ticks, most) {
   const every = Math.ceil(ticks.length / Math.max(most, 1));

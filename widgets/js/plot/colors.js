@@ -1,4 +1,6 @@
-// Colors of numbers, as in `chart.scale_color` in Python.
+// Colors of numbers, as in `chart.scale_color` in Python, and dashes of lines.
+
+export const DASHES = "4 3";
 
 export function scaleColor(value, scale, palette) {
   const span = scale.high - scale.low;

@@ -1,7 +1,7 @@
 // Regions, bars, box plots and lines as SVG; points are drawn on a canvas above them.
 
 import { createLine, createRect, createSvg } from "../svg.js";
-import { colorOf } from "./colors.js";
+import { colorOf, DASHES } from "./colors.js";
 
 /** Return the SVG elements of a mark. */
 export function drawMark(panel, mark, xScale, yScale, selected) {
@@ -59,6 +59,7 @@ function line(_panel, mark, xScale, yScale, selected) {
     points: points.join(" "),
     class: `labext-line${selected.size ? " labext-faded" : ""}`,
     stroke: mark.color,
+    "stroke-dasharray": mark.dashed ? DASHES : "",
   });
   const dots = mark.rows.flatMap((row, index) => {
     if (!selected.has(row)) return [];

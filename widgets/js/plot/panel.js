@@ -69,7 +69,8 @@ export class PanelView {
     const ratio = this.#panel.square ? 0.85 : 0.62;
     const height = Math.round(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, width * ratio)));
     this.#area.style.height = `${height}px`;
-    this.#layout = layOut(this.#panel, width, height);
+    const { fontFamily } = getComputedStyle(this.#base);
+    this.#layout = layOut(this.#panel, width, height, fontFamily);
     const { xScale, yScale } = this.#layout;
     this.#targets = findTargets(this.#panel, xScale, yScale);
     this.#orders = {};

@@ -1,7 +1,7 @@
 // Points, drawn on a canvas, since elements for thousands of them would make the page slow.
 
 import { createSvg } from "../svg.js";
-import { colorOf } from "./colors.js";
+import { colorOf, DASHES } from "./colors.js";
 
 const RIM = "rgba(124, 124, 124, 0.9)"; // readable on white and on black
 const SMALL = 4; // pixels up to which points have no rim, which takes the most time
@@ -63,7 +63,8 @@ export function createSwatch(mark) {
     const isCross = mark.shape === "cross";
     svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: color }));
   } else if (mark.mark === "line") {
-    svg.append(createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2 }));
+    const dashes = { "stroke-dasharray": mark.dashed ? DASHES : "" };
+    svg.append(createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2, ...dashes }));
   } else if (mark.mark === "region") {
     svg.append(createSvg("rect", { x: 1, y: 2, width: 16, height: 10, class: "labext-region" }));
   } else {

@@ -74,13 +74,19 @@ class Points:
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points; `rows` are those of its points."""
+    """A line through points.
+
+    Attributes:
+        rows: the rows of its points.
+        dashed: True if another line has the same color.
+    """
 
     x: Sequence[float]
     y: Sequence[float]
     rows: Sequence[int] = ()
     name: str = ""
     color: str = COLORS[0]
+    dashed: bool = False
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ class _Group:
     color: str
     shape: int
     rows: list[int]
+    is_dashed: bool = False
 
 
 def default_columns(frame: pd.DataFrame) -> tuple[str | None, str | None]:
@@ -200,7 +201,7 @@ class _Maker:
             ordered = sorted(group.rows, key=lambda row: x.values[row]) if lines else group.rows
             xs, ys = [x.values[row] for row in ordered], [y.values[row] for row in ordered]
             if lines:
-                marks.append(Line(xs, ys, ordered, group.name, group.color))
+                marks.append(Line(xs, ys, ordered, group.name, group.color, group.is_dashed))
             if not lines or len(ordered) <= 60:
                 name = "" if lines else group.name
                 shape = SHAPES[group.shape]
@@ -240,7 +241,8 @@ class _Maker:
             for i, top in zip(filled, tops, strict=True):
                 heights[i] = top
         count = "jobs" if "JobName" in self._frame else "rows"
-        y = Axis(f"number of {count}", limits=(0, max(heights, default=1) * 1.05 or 1))
+        top = max(heights, default=1) * 1.05 or 1
+        y = Axis(f"number of {count}", limits=(0, top), whole=True)
         values = [column.values[row] for row in rows]
         extent = (min(values), max(values)) if values else None
         return self._panel(replace(self._axis(column), extent=extent), y, marks, None)
@@ -358,6 +360,7 @@ class _Maker:
                 COLORS[n % len(COLORS)],
                 n % len(SHAPES),
                 by_value[value],
+                is_dashed=n >= len(COLORS),
             )
             for n, value in enumerate(visible)
         ]
@@ -368,7 +371,7 @@ class _Maker:
             name = pluralize(len(by_value) - len(visible), "other")
             groups.append(_Group(name, GREY, 0, others))
         if missing:
-            groups.append(_Group("no value", GREY, 1, missing))
+            groups.append(_Group("no value", GREY, 1, missing, is_dashed=bool(others)))
         return groups
 
 

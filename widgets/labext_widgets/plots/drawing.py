@@ -188,7 +188,8 @@ def _draw_points(axes: Axes, panel: Panel, mark: Points, _ink: str) -> Any:
 
 def _draw_line(axes: Axes, panel: Panel, mark: Line, _ink: str) -> Any:
     xs, ys = _place(mark.x, panel.x), _place(mark.y, panel.y)
-    return axes.plot(xs, ys, color=mark.color, linewidth=1.4, zorder=2.5)[0]
+    style = (0, (3, 2)) if mark.dashed else "-"
+    return axes.plot(xs, ys, color=mark.color, linestyle=style, linewidth=1.4, zorder=2.5)[0]
 
 
 def _draw_bars(axes: Axes, panel: Panel, mark: Bars, _ink: str) -> Any:

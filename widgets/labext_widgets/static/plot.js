@@ -217,20 +217,27 @@ var SLANT = 40 * Math.PI / 180;
 var ruler = null;
 function textWidth(text) {
   ruler ??= document.createElement("canvas").getContext("2d");
-  if (!ruler) return text.length * 6;
-  ruler.font = "11px sans-serif";
-  return ruler.measureText(text).width;
+  return ruler ? ruler.measureText(text).width : text.length * 6;
 }
-function layOut(panel, width, height) {
+function useFont(family) {
+  textWidth("");
+  if (ruler) ruler.font = `11px ${family}`;
+}
+function layOut(panel, width, height, font) {
+  useFont(font);
   const [xRange, yRange] = [axisRange(panel, "x"), axisRange(panel, "y")];
-  const yTicks = shorten(findTicks(panel.y, ...yRange, height / 50));
-  const yWidth = Math.min(longest(yTicks), width * MAX_SHARE);
-  const left = Math.ceil(yWidth) + 10 + (panel.y.label ? LINE_HEIGHT + 6 : 4);
+  const yTicks = shorten(findTicks(panel.y, ...yRange, height / 50), width * MAX_SHARE);
+  let left = Math.ceil(longest(yTicks)) + 10 + (panel.y.label ? LINE_HEIGHT + 6 : 4);
   const right = width - 14;
-  const xTicks = shorten(findTicks(panel.x, ...xRange, (right - left) / (panel.x.kind === "time" ? 90 : 55)));
+  const ticks = findTicks(panel.x, ...xRange, (right - left) / (panel.x.kind === "time" ? 90 : 55));
+  const xTicks = shorten(ticks, (height * MAX_SHARE - 8) / Math.sin(SLANT));
   const room = (right - left) / Math.max(xTicks.length, 1);
   const isSlanted = panel.x.kind === "category" && longest(xTicks) + 8 > room;
-  const slantHeight = Math.min(longest(xTicks) * Math.sin(SLANT) + 8, height * MAX_SHARE);
+  const slantHeight = longest(xTicks) * Math.sin(SLANT) + 8;
+  if (isSlanted) {
+    const beyond = xTicks.map(({ label }, n) => textWidth(label) * Math.cos(SLANT) - room * (n + 0.4));
+    left = Math.max(left, Math.ceil(Math.max(...beyond)));
+  }
   const xHeight = isSlanted ? slantHeight : LINE_HEIGHT;
   const top = 10;
   const bottom = height - Math.ceil(xHeight) - 8 - (panel.x.label ? LINE_HEIGHT + 4 : 0);
@@ -255,7 +262,12 @@ function layOut(panel, width, height) {
   };
 }
 var longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => textWidth(label)));
-var shorten = (ticks) => ticks.map((t) => ({ ...t, label: truncate(t.label, MAX_LETTERS) }));
+var shorten = (ticks, space) => ticks.map((tick) => ({ ...tick, label: fit(tick.label, space) }));
+function fit(text, space) {
+  let letters = MAX_LETTERS;
+  while (letters > 4 && textWidth(truncate(text, letters)) > space) letters -= 1;
+  return truncate(text, letters);
+}
 function thin(ticks, most) {
   const every = Math.ceil(ticks.length / Math.max(most, 1));
   return ticks.filter((_, index) => index % every === 0);
@@ -303,6 +315,7 @@ function drawAxes(panel, layout) {
 }
 
 // js/plot/colors.js
+var DASHES = "4 3";
 function scaleColor(value, scale, palette) {
   const span = scale.high - scale.low;
   const share = span > 0 ? (value - scale.low) / span : 0.5;
@@ -366,7 +379,8 @@ function createSwatch(mark) {
     const isCross = mark.shape === "cross";
     svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: color }));
   } else if (mark.mark === "line") {
-    svg.append(createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2 }));
+    const dashes = { "stroke-dasharray": mark.dashed ? DASHES : "" };
+    svg.append(createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2, ...dashes }));
   } else if (mark.mark === "region") {
     svg.append(createSvg("rect", { x: 1, y: 2, width: 16, height: 10, class: "labext-region" }));
   } else {
@@ -462,7 +476,8 @@ function line(_panel, mark, xScale, yScale, selected) {
   const shown = createSvg("polyline", {
     points: points.join(" "),
     class: `labext-line${selected.size ? " labext-faded" : ""}`,
-    stroke: mark.color
+    stroke: mark.color,
+    "stroke-dasharray": mark.dashed ? DASHES : ""
   });
   const dots = mark.rows.flatMap((row, index) => {
     if (!selected.has(row)) return [];
@@ -596,7 +611,8 @@ var PanelView = class {
     const ratio = this.#panel.square ? 0.85 : 0.62;
     const height = Math.round(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, width * ratio)));
     this.#area.style.height = `${height}px`;
-    this.#layout = layOut(this.#panel, width, height);
+    const { fontFamily } = getComputedStyle(this.#base);
+    this.#layout = layOut(this.#panel, width, height, fontFamily);
     const { xScale, yScale } = this.#layout;
     this.#targets = findTargets(this.#panel, xScale, yScale);
     this.#orders = {};
