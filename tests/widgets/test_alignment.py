@@ -261,3 +261,10 @@ def test_paths_are_read_and_the_tree_file_names_the_view(tmp_path: Path) -> None
     aligned.write_bytes(aligned.read_bytes()[:-9])
     with pytest.raises(InputError, match=r"^t\.fasta can't be unpacked by gzip\."):
         alignment_view(aligned)
+
+
+@pytest.mark.parametrize("columns", [14, 200])
+def test_label_above_short_names_is_whole(columns: int) -> None:
+    svg = alignment_view(f">a\n{'A' * columns}\n>b\n{'A' * columns}\n").svg
+    (x, label), *_ = re.findall(r'<text x="([\d.]+)"[^>]*>(cons\w+)<', svg)
+    assert float(x) >= 6.7 * len(label)

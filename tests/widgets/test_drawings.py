@@ -450,3 +450,8 @@ def test_letters_have_contrast_on_every_shade() -> None:
         shade = canvas.shade(step / 100)
         low, high = sorted([luminance(shade), luminance(canvas.ink_on(shade))])
         assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_rna_of_one_base_has_one_base() -> None:
+    view = rna_view(">x\nG\n. (0.00)\n", None, None, name="x")
+    assert "of 1 base, 0 base pairs" in str(view)

@@ -37,6 +37,8 @@ def draw(tree: Tree | None, alignment: Alignment | None) -> str:
     labels = [_cut(name) for name in names[:MAX_ROWS]]
     tree_width = 0 if tree is None else _TREE if alignment else _TREE_ALONE
     names_width = max(map(len, labels)) * _LETTER + _GAP
+    if alignment is not None and tree is None:  # beside a tree, the label has the space above it
+        names_width = max(names_width, len(_cells_label(alignment)) * _LETTER + _GAP)
     top = 4 + (_RULER + _BARS + (_ROW if _lettered(alignment) else 0) if alignment else 0)
     height = len(labels) * _ROW
     left = 4 + tree_width + (_GAP if tree_width else 0)
@@ -73,6 +75,10 @@ def shown_part(tree: Tree | None, alignment: Alignment | None) -> str:
 
 def _lettered(alignment: Alignment | None) -> bool:
     return alignment is not None and alignment.columns <= MAX_LETTERED_COLUMNS
+
+
+def _cells_label(alignment: Alignment) -> str:
+    return "consensus" if _lettered(alignment) else "conservation"
 
 
 def _tips(tree: Tree, width: float) -> dict[str, float]:
@@ -147,7 +153,7 @@ def _draw_cells(alignment: Alignment, left: float, top: float) -> tuple[list[str
             pieces.append(_letters(row, offsets, top + (number + 0.5) * _ROW, "#111"))
     label = 'text-anchor="end" fill-opacity="0.85"'
     label_y = top - _ROW / 2 if lettered else bars_top + _BARS / 2
-    pieces.append(_text("consensus" if lettered else "conservation", left - _GAP, label_y, label))
+    pieces.append(_text(_cells_label(alignment), left - _GAP, label_y, label))
     return pieces, width
 
 

@@ -95,8 +95,8 @@ class RnaView(Drawing):
                 f"{plain(name)} has {length:,} bases; up to {MAX_DRAWN} are drawn.", "Download it."
             )
         energy = "" if structure.mfe is None else f", {_energy(structure.mfe)}"
-        pairs = pluralize(len(structure.pairs), "base pair")
-        summary = f"RNA secondary structure of {length:,} bases, {pairs}{energy}"
+        bases, pairs = pluralize(length, "base"), pluralize(len(structure.pairs), "base pair")
+        summary = f"RNA secondary structure of {bases}, {pairs}{energy}"
         super().__init__(name, svg, summary, [], [])
 
     def thumbnail(self, width: int, height: int) -> str:
