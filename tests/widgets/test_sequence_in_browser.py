@@ -52,6 +52,29 @@ def test_lower_strand_of_rna_is_rna(page_of: Pages) -> None:
     assert "UACCGU" in nb.output().locator(".labext-rows:visible").inner_html()
 
 
+LONG_NAME = """import labext_widgets
+mark = dict(name="replication origin of a broad host range plasmid", start=0, end=3500, strand=1)
+record = dict(name="p", bases="ACGT" * 1000, isCircular=False)
+record["annotations"] = [mark, mark | dict(start=3990, end=4000)]
+labext_widgets.sequence_viewer(record)"""
+OUTSIDE = """e => [...e.querySelectorAll('text.labext-label')].filter((label) => {
+  const container = label.dataset.pick === "annotation:0" ? label.previousElementSibling : e;
+  const [own, limits] = [label, container].map((node) => node.getBoundingClientRect());
+  return own.left < limits.left - 1 || own.right > limits.right + 1;
+}).map((label) => label.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1200, 700, 560])
+def test_shortened_label_is_inside_the_band_of_the_overview(page_of: Pages, width: int) -> None:
+    nb = page_of().write(LONG_NAME).open()
+    nb.page.set_viewport_size({"width": width, "height": 800})
+    nb.run(0)
+    overview = nb.output().locator(".labext-maps svg:has(.labext-band)").first
+    wait_until(lambda: overview.locator("text.labext-label").count() == 2)
+    nb.idle()
+    assert overview.evaluate(OUTSIDE) == []
+
+
 def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb = page_of().write(RECORD, TELL, SELECT).open()
     page, out = nb.page, nb.output()

@@ -93,6 +93,16 @@ def test_labels_stay_inside_the_picture_and_do_not_overlap(
     assert len(root.findall(f"{SVG}path")) == min(len(on.annotations), 400)
 
 
+def test_label_on_a_band_is_inside_it() -> None:
+    mark = {"name": "replication origin of a broad host range", "start": 100, "end": 3500}
+    record = {"name": "p", "bases": "ACGT" * 1000, "annotations": [{**mark, "strand": 1}]}
+    svg = render_svg(parse_molecule(record), ())
+    ((left, _, right, _),) = boxes(svg)
+    (path,) = re.findall(r'<path d="([^"]+)"', svg)
+    xs = [float(x) for x in re.findall(r"[ML]([\d.]+)", path)]
+    assert min(xs) <= left < right <= max(xs) - 6  # the head
+
+
 def test_circle_shows_size_and_truncated_name() -> None:
     on = random_molecule(
         9600, 3, True, name="a very long name of a plasmid, longer than any circle"

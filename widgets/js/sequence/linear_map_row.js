@@ -10,6 +10,7 @@ const NAME_HEIGHT = 13;
 const LANE_HEIGHT = 17;
 const BAND_HEIGHT = 13;
 const LETTER_WIDTH = 6.4;
+const MAX_LETTERS = 32; // of a label beside its band
 
 export class LinearMapRow {
   constructor(molecule, { first, count, scale, sites, codons }) {
@@ -117,18 +118,18 @@ export class LinearMapRow {
       .map((piece) => {
         const { mark, from, to } = piece;
         const room = Math.floor(((to - from) * this.scale - 18) / LETTER_WIDTH);
-        const inside = room >= Math.min(mark.name.length, this.hasLetters ? 3 : 200);
-        const name = inside
-          ? truncate(mark.name, room)
-          : this.hasLetters
-            ? ""
-            : truncate(mark.name, 32);
+        const letters = Math.min(MAX_LETTERS, Math.floor(this.width / LETTER_WIDTH));
+        const short = truncate(mark.name, letters);
+        const width = short.length * LETTER_WIDTH;
         let [begin, end] = [this.x(from), Math.max(this.x(to), this.x(from) + 3)];
+        const [fitsAfter, fitsBefore] = [end + 4 + width < this.width, begin - 4 - width >= 0];
+        const fewest = this.hasLetters || !(fitsAfter || fitsBefore) ? 3 : MAX_LETTERS;
+        const inside = room >= Math.min(mark.name.length, fewest);
+        const name = inside ? truncate(mark.name, room) : this.hasLetters ? "" : short;
         let x = (begin + end) / 2;
         let anchor = "middle";
         if (!inside && name) {
-          const width = name.length * LETTER_WIDTH;
-          anchor = end + 4 + width < this.width || begin - 4 - width < 0 ? "start" : "end";
+          anchor = fitsAfter || !fitsBefore ? "start" : "end";
           x = anchor === "start" ? Math.max(Math.min(end + 4, this.width - width), 0) : begin - 4;
           if (anchor === "start") end = Math.max(end, x + width);
           else begin = x - width;

@@ -110,8 +110,8 @@ def _marks(
         left = max(end, begin + 3) + 4
         if left + text_width(text) > WIDTH - 2:  # not enough space after it: place it before
             left = begin - 4 - text_width(text)
-        if left < 2:  # not enough space before it: at the edge, on the band itself
-            left = max(WIDTH - 4 - text_width(text), begin + 6)
+        if left < 2:  # not enough space before it: on the band itself
+            left = max(min(end - 10, WIDTH - 4) - text_width(text), begin + 6)
         reach = max(end, left + text_width(text)) if text else end
         placed.append(
             (
