@@ -75,6 +75,22 @@ def test_shortened_label_is_inside_the_band_of_the_overview(page_of: Pages, widt
     assert overview.evaluate(OUTSIDE) == []
 
 
+CROWDED = """import labext_widgets
+record = dict(name="p", bases="ACGT" * 100, isCircular=True)
+record["annotations"] = [dict(name=str(n), start=n, end=300) for n in range(6)]
+display(labext_widgets.sequence_viewer(record))
+labext_widgets.sequence_viewer(record | {"isCircular": False})"""
+
+
+def test_list_states_that_annotations_are_over_others_on_the_circle(page_of: Pages) -> None:
+    nb = page_of().write(CROWDED).open()
+    nb.run(0)
+    summaries = nb.output().locator(".labext-annotations summary")
+    wait_until(lambda: summaries.count() == 2)
+    note = "6 annotations, 2 drawn over others in the innermost ring"
+    assert summaries.all_inner_texts() == [note, "6 annotations"]
+
+
 def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb = page_of().write(RECORD, TELL, SELECT).open()
     page, out = nb.page, nb.output()

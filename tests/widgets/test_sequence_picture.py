@@ -138,6 +138,16 @@ def test_picture_states_that_annotations_have_no_label_or_are_not_drawn(
     assert (note or "annotations") in html
 
 
+@pytest.mark.parametrize(("count", "crowded"), [(4, ""), (5, "1 annotation"), (6, "2 annotations")])
+def test_picture_states_that_annotations_are_over_others(count: int, crowded: str) -> None:
+    record = {"name": "p", "bases": "ACGT" * 100, "isCircular": True}
+    record["annotations"] = [{"name": str(n), "start": n, "end": 300} for n in range(count)]
+    note = f"Drawn over others in the innermost ring: {crowded}." if crowded else ""
+    html = render_html(parse_molecule(record), ())
+    assert re.findall(r"Drawn over[^<]*\.", html) == [note] * bool(crowded)
+    assert "Drawn over" not in render_html(parse_molecule({**record, "isCircular": False}), ())
+
+
 def test_picture_states_that_enzymes_are_not_drawn() -> None:
     on = random_molecule(4000, 0, True)
     cutters = unique_cutters(on)

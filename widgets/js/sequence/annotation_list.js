@@ -2,14 +2,19 @@
 
 import { createButton, createElement } from "../dom.js";
 import { pluralize } from "../format.js";
+import { MAX_LANES } from "./circular_map.js";
 
-export function annotationList(annotations, pick) {
+export function annotationList(molecule, pick) {
+  const { annotations, circular } = molecule;
   const details = createElement("details", "labext-annotations");
   const list = createElement("div", "labext-list");
   list.append(
     ...annotations.map((mark, i) => annotationButton(mark, () => pick(`annotation:${i}`))),
   );
-  const summary = createElement("summary", "", {}, pluralize(annotations.length, "annotation"));
+  const crowded = circular ? molecule.assignLanes(annotations, MAX_LANES).crowded : 0;
+  const note = crowded ? `, ${crowded} drawn over others in the innermost ring` : "";
+  const count = pluralize(annotations.length, "annotation");
+  const summary = createElement("summary", "", {}, count + note);
   details.append(summary, list);
   return details;
 }

@@ -8,7 +8,7 @@ import { createSvg, lighten, tickStep, truncate } from "../svg.js";
 
 const BAND_WIDTH = 13;
 const LANE_WIDTH = 17;
-const MAX_LANES = 4;
+export const MAX_LANES = 4;
 const LABEL_GAP = 15;
 const LETTER_WIDTH = 6.4;
 const TICK_RADIUS = 50; // pixels of inner radius needed for tick numbers

@@ -57,18 +57,25 @@ export class Molecule {
     return Math.min(Math.max(position, 0), this.length);
   }
 
-  /** Assign each mark the first lane in which it overlaps no other; return lanes and their count. */
-  assignLanes(marks, maxLanes = Infinity) {
+  /**
+   * Assign each mark the first lane in which it overlaps no other; return the lanes, their count,
+   * and how many marks are over others in the last lane.
+   */
+  assignLanes(marks, maxLanes) {
     const occupied = [];
+    let crowded = 0;
     const lanes = marks.map((mark) => {
       const ranges = this.splitRange(mark.start, mark.end);
       let lane = occupied.findIndex((others) =>
         ranges.every(([a, b]) => others.every(([c, d]) => a >= d || c >= b)),
       );
-      if (lane < 0) lane = Math.min(occupied.length, maxLanes - 1);
+      if (lane < 0) {
+        if (occupied.length === maxLanes) crowded += 1;
+        lane = Math.min(occupied.length, maxLanes - 1);
+      }
       (occupied[lane] ??= []).push(...ranges);
       return lane;
     });
-    return { lanes, count: occupied.length };
+    return { lanes, count: occupied.length, crowded };
   }
 }

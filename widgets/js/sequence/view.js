@@ -137,7 +137,7 @@ export function sequence(root, handle) {
   statusLine.append(title, `${formatNumber(molecule.length)} bp`, status, copyButton);
   root.classList.add("labext-sequence");
   root.append(toolbar, statusLine, maps);
-  if (molecule.annotations.length) root.append(annotationList(molecule.annotations, actions.pick));
+  if (molecule.annotations.length) root.append(annotationList(molecule, actions.pick));
 
   function draw() {
     if (!width) return;

@@ -194,7 +194,7 @@ def draw_circular(
     top = min([-RADIUS - 20, *(height - 10 for column in columns for height in column)])
     bottom = max([RADIUS + 20, *(height + 10 for column in columns for height in column)])
     center = (WIDTH / 2, -top)
-    lanes = _lanes(molecule, annotations)
+    lanes, _ = assign_lanes(molecule, annotations)
     free = RADIUS - LANE * max(lanes, default=0) - THICK / 2 - 3
     pieces = [
         f'<circle cx="{center[0]:.0f}" cy="{center[1]:.0f}" r="{RADIUS:.0f}" fill="none" '
@@ -217,10 +217,13 @@ def _at(center: tuple[float, float], turn: float, radius: float) -> tuple[float,
     return center[0] + radius * sin(angle), center[1] - radius * cos(angle)
 
 
-def _lanes(molecule: Molecule, annotations: Sequence[Annotation]) -> list[int]:
-    """Return the outermost free lane of each annotation; the innermost lane may overlap."""
+def assign_lanes(molecule: Molecule, annotations: Sequence[Annotation]) -> tuple[list[int], int]:
+    """Return the outermost free lane of each annotation, and how many have no free lane.
+
+    Those are in the innermost lane, over others.
+    """
     occupied: list[list[tuple[int, int]]] = [[] for _ in range(LANES)]
-    lanes = []
+    lanes, crowded = [], 0
     for annotation in annotations:
         pieces = (
             [(annotation.start, annotation.end)]
@@ -232,8 +235,9 @@ def _lanes(molecule: Molecule, annotations: Sequence[Annotation]) -> list[int]:
             if free or lane == LANES - 1:
                 others += pieces
                 lanes.append(lane)
+                crowded += not free
                 break
-    return lanes
+    return lanes, crowded
 
 
 def _arc(molecule: Molecule, annotation: Annotation, center: tuple[float, float], lane: int) -> str:

@@ -30,20 +30,25 @@ The longest annotations and the first sites are kept.
 def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
     """Return the map as an image with lines of text below it."""
     cutters = len(unique_cutters(molecule, enzymes)) if len(enzymes) > MAX_CUTS else 0
-    limits = _limits_note(len(molecule.annotations), cutters)
+    limits = _limits_note(molecule, cutters)
     lines = [render_text(molecule, enzymes), limits, note]
     return drawing_html(render_svg(molecule, enzymes), lines, 640)
 
 
-def _limits_note(annotations: int, cutters: int) -> str:
+def _limits_note(molecule: Molecule, cutters: int) -> str:
     """Return which of the annotations and enzymes the static map shows; empty if it shows all."""
-    notes = []
+    notes, annotations = [], len(molecule.annotations)
     if annotations > MAX_ANNOTATIONS:
         notes.append(
             f"Only the longest {MAX_ANNOTATIONS} annotations are drawn, and {MAX_LABELS} labelled."
         )
     elif annotations > MAX_LABELS:
         notes.append(f"Only the longest {MAX_LABELS} annotations are labelled.")
+    if molecule.circular:
+        _, crowded = maps.assign_lanes(molecule, _drawn(molecule)[0])
+        if crowded:
+            number = pluralize(crowded, "annotation")
+            notes.append(f"Drawn over others in the innermost ring: {number}.")
     if cutters > MAX_CUTS:
         notes.append(f"Only the first {MAX_CUTS} of {cutters} enzymes are drawn.")
     return " ".join(notes)
@@ -51,17 +56,22 @@ def _limits_note(annotations: int, cutters: int) -> str:
 
 def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:
     """Return the map as SVG, with the sites of the enzymes that cut once."""
+    drawn, labelled = _drawn(molecule)
+    cutters = unique_cutters(molecule, enzymes)[:MAX_CUTS]
+    once = [site for name in cutters for site in cut_sites(molecule, name)]
+    draw = maps.draw_circular if molecule.circular else maps.draw_linear
+    return draw(molecule, drawn, labelled, once)
+
+
+def _drawn(molecule: Molecule) -> tuple[list[Annotation], set[int]]:
+    """Return the annotations of the static map, and the indices of those with a label."""
     longest = sorted(
         molecule.annotations,
         key=lambda annotation: -molecule.span(annotation.start, annotation.end),
     )[:MAX_ANNOTATIONS]
     drawn = sorted(longest, key=lambda annotation: (annotation.start, annotation.end))
     named = {id(annotation) for annotation in longest[:MAX_LABELS]}
-    labelled = {i for i, annotation in enumerate(drawn) if id(annotation) in named}
-    cutters = unique_cutters(molecule, enzymes)[:MAX_CUTS]
-    once = [site for name in cutters for site in cut_sites(molecule, name)]
-    draw = maps.draw_circular if molecule.circular else maps.draw_linear
-    return draw(molecule, drawn, labelled, once)
+    return drawn, {i for i, annotation in enumerate(drawn) if id(annotation) in named}
 
 
 def render_text(molecule: Molecule, enzymes: Sequence[str]) -> str:

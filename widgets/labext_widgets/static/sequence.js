@@ -86,27 +86,6 @@ function createStatus() {
   return createElement("div", "labext-status", { role: "status", "aria-live": "polite" });
 }
 
-// js/sequence/annotation_list.js
-function annotationList(annotations, pick) {
-  const details = createElement("details", "labext-annotations");
-  const list = createElement("div", "labext-list");
-  list.append(
-    ...annotations.map((mark, i) => annotationButton(mark, () => pick(`annotation:${i}`)))
-  );
-  const summary = createElement("summary", "", {}, pluralize(annotations.length, "annotation"));
-  details.append(summary, list);
-  return details;
-}
-function annotationButton({ name, start, end, strand, color }, onClick) {
-  const sign = strand > 0 ? " +" : strand < 0 ? " −" : "";
-  const range = `${start + 1}-${end}${sign}`;
-  const button = createButton("", `Select ${name}, ${range}`, onClick);
-  const dot = createElement("span", "labext-dot");
-  dot.style.backgroundColor = color;
-  button.append(dot, name, createElement("span", "labext-range", {}, range));
-  return button;
-}
-
 // js/sequence/label_layout.js
 function spreadLabels(positions, gap, limit) {
   const pools = [];
@@ -178,19 +157,26 @@ var Molecule = class {
     if (this.circular) return mod(position, this.length);
     return Math.min(Math.max(position, 0), this.length);
   }
-  /** Assign each mark the first lane in which it overlaps no other; return lanes and their count. */
-  assignLanes(marks, maxLanes = Infinity) {
+  /**
+   * Assign each mark the first lane in which it overlaps no other; return the lanes, their count,
+   * and how many marks are over others in the last lane.
+   */
+  assignLanes(marks, maxLanes) {
     const occupied = [];
+    let crowded = 0;
     const lanes = marks.map((mark) => {
       const ranges = this.splitRange(mark.start, mark.end);
       let lane = occupied.findIndex(
         (others) => ranges.every(([a, b]) => others.every(([c, d]) => a >= d || c >= b))
       );
-      if (lane < 0) lane = Math.min(occupied.length, maxLanes - 1);
+      if (lane < 0) {
+        if (occupied.length === maxLanes) crowded += 1;
+        lane = Math.min(occupied.length, maxLanes - 1);
+      }
       (occupied[lane] ??= []).push(...ranges);
       return lane;
     });
-    return { lanes, count: occupied.length };
+    return { lanes, count: occupied.length, crowded };
   }
 };
 
@@ -504,6 +490,31 @@ var CircularMap = class {
     });
   }
 };
+
+// js/sequence/annotation_list.js
+function annotationList(molecule, pick) {
+  const { annotations, circular } = molecule;
+  const details = createElement("details", "labext-annotations");
+  const list = createElement("div", "labext-list");
+  list.append(
+    ...annotations.map((mark, i) => annotationButton(mark, () => pick(`annotation:${i}`)))
+  );
+  const crowded = circular ? molecule.assignLanes(annotations, MAX_LANES).crowded : 0;
+  const note = crowded ? `, ${crowded} drawn over others in the innermost ring` : "";
+  const count = pluralize(annotations.length, "annotation");
+  const summary = createElement("summary", "", {}, count + note);
+  details.append(summary, list);
+  return details;
+}
+function annotationButton({ name, start, end, strand, color }, onClick) {
+  const sign = strand > 0 ? " +" : strand < 0 ? " −" : "";
+  const range = `${start + 1}-${end}${sign}`;
+  const button = createButton("", `Select ${name}, ${range}`, onClick);
+  const dot = createElement("span", "labext-dot");
+  dot.style.backgroundColor = color;
+  button.append(dot, name, createElement("span", "labext-range", {}, range));
+  return button;
+}
 
 // js/sequence/clipboard.js
 async function copyText(text) {
@@ -1142,7 +1153,7 @@ function sequence(root, handle) {
   statusLine.append(title, `${formatNumber(molecule.length)} bp`, status, copyButton);
   root.classList.add("labext-sequence");
   root.append(toolbar, statusLine, maps);
-  if (molecule.annotations.length) root.append(annotationList(molecule.annotations, actions.pick));
+  if (molecule.annotations.length) root.append(annotationList(molecule, actions.pick));
   function draw() {
     if (!width) return;
     const sideBySide = circularMap !== null && mode === "both" && width >= SIDE_BY_SIDE_WIDTH;
