@@ -105,12 +105,23 @@ def test_legend_is_beside_the_plot_and_names_the_first_groups() -> None:
     assert legend.get_window_extent().x0 > axes.get_window_extent().x1
 
 
-def test_powers_of_ten_beside_an_axis_have_the_color_of_its_labels() -> None:
-    (axes,) = draw(Line([0, 1e9], [0, 1e9]))
-    for axis in (axes.xaxis, axes.yaxis):
-        assert axis.get_offset_text().get_text() == "1e9"
-        assert axis.get_offset_text().get_color() == INK
-        assert axis.get_offset_text().get_fontsize() == 8
+def test_labels_of_large_numbers_are_whole_and_apart() -> None:
+    axes, bar = draw(
+        Points([0, 6e8], [0, 4e6], [0, 1], values=[0, 2e6]), scale=Scale("n", 0, 2_000_000)
+    )
+    for axis in (axes.xaxis, axes.yaxis, bar.yaxis):
+        assert axis.get_offset_text().get_text() == ""
+        assert any(label.get_text().endswith("000,000") for label in axis.get_ticklabels())
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(boxes) >= 3
+    assert all(left.x1 + 6 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+@pytest.mark.parametrize("value", [0, 7, 12])
+def test_equal_whole_numbers_have_ticks_of_whole_numbers(value: int) -> None:
+    (axes,) = draw(Points([value], [3.5], [0]), x=Axis("x", whole=True))
+    labels = [label.get_text().replace("\N{MINUS SIGN}", "-") for label in axes.get_xticklabels()]
+    assert labels == [str(value + n) for n in (-1, 0, 1)]
 
 
 def test_times_are_labeled_by_dates() -> None:
@@ -120,7 +131,8 @@ def test_times_are_labeled_by_dates() -> None:
         x=Axis("seen", "time"),
         scale=Scale("seen", days[0], days[-1], "time"),
     )
-    assert axes.xaxis.get_offset_text().get_text() == "2026-Mar"
+    month = axes.xaxis.get_offset_text()
+    assert (month.get_text(), month.get_color(), month.get_fontsize()) == ("2026-Mar", INK, 8)
     assert {"02", "03", "04"} <= {label.get_text() for label in axes.get_xticklabels()}
     assert {"02", "03", "04"} <= {label.get_text() for label in bar.get_yticklabels()}
 

@@ -40,7 +40,7 @@ from labext_widgets.plots.chart import (
     chart_state,
 )
 from labext_widgets.plots.charts import default_columns, table_chart
-from labext_widgets.plots.drawing import PlotError, draw_figure
+from labext_widgets.plots.drawing import PlotError, draw_figure, tick_label
 
 JOBS = pd.DataFrame(
     {
@@ -247,19 +247,39 @@ console.log(JSON.stringify([
 """
 
 
-def test_javascript_formats_large_numbers_exactly() -> None:
+def run_javascript(code: str) -> Any:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on the PATH; the page's code can't be run")
     ran = subprocess.run(
-        [node, "--input-type=module", "-e", JAVASCRIPT],
+        [node, "--input-type=module", "-e", code],
         cwd=Path(__file__).parents[2] / "widgets" / "js",
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    values, ticks, time, names = json.loads(ran.stdout)
+    return json.loads(ran.stdout)
+
+
+TICKS = """
+import { findTicks } from "./plot/values.js";
+const ranges = [
+  [0, 1], [0, 0.3], [-5, 5], [0, 70], [0, 2e5], [0, 3e6], [-4e6, 6e6], [0, 5e8], [0, 1e9],
+  [0, 3e12], [1e6, 1e6 + 40], [99999.5, 100000.5], [0, 0.002], [-5e-6, 5e-6], [0, 2e-12],
+];
+console.log(JSON.stringify(ranges.map((range) => findTicks({ kind: "number" }, ...range, 5))));
+"""
+
+
+def test_ticks_have_the_same_labels_in_the_picture_as_in_the_live_view() -> None:
+    for ticks in run_javascript(TICKS):
+        values = [tick["value"] for tick in ticks]
+        assert [tick_label(value, values) for value in values] == [tick["label"] for tick in ticks]
+
+
+def test_javascript_formats_large_numbers_exactly() -> None:
+    values, ticks, time, names = run_javascript(JAVASCRIPT)
     assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20", "35,125.3"]
     assert ticks == [
         ["123,456,782", "123,456,784"],
@@ -416,7 +436,7 @@ def test_every_text_of_a_picture_has_the_same_readable_color() -> None:
     scale = Scale("s", 0, 1)
     axes, _bar = draw(*marks, title="Title", note="A note", legend="groups", scale=scale)
     texts = [text for text in axes.figure.findobj(Text) if text.get_text().strip()]
-    assert {"x", "y", "Title", "A note", "groups", "a", "s", "1e9"} <= {
+    assert {"x", "y", "Title", "A note", "groups", "a", "s", "1e+9"} <= {
         text.get_text() for text in texts
     }
     assert {to_hex(text.get_color()) for text in texts} == {"#123456"}

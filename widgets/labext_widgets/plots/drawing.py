@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import LabextError
@@ -33,6 +35,9 @@ MID_INK = "#7c7c7c"
 MAX_LEGEND = 14
 _MANY_BARS = 300
 """Number of bars beside each other from which each has an edge, about a pixel wide."""
+
+_LETTERS_BELOW = 48
+"""Number of letters that fit below the smallest panel."""
 
 _MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 _POINT = 0.75  # points of matplotlib per pixel
@@ -160,11 +165,21 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
     elif axis.step:
         own.set_major_locator(ticker.MultipleLocator(axis.step))
     elif axis.whole and not axis.log:
+        low, high = own.get_data_interval()
+        if low == high and axis.limits is None:
+            (axes.set_xlim if which == "x" else axes.set_ylim)(low - 1, high + 1)
         own.set_major_locator(ticker.MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
     if axis.limits is not None:
         (axes.set_xlim if which == "x" else axes.set_ylim)(*axis.limits)
     if axis.reverse:
         own.set_inverted(True)
+    if axis.kind == "number" and not axis.log:
+        own.set_major_formatter(_numbers())
+        ticks = list(own.get_majorticklocs())
+        longest = max((len(tick_label(tick, ticks)) for tick in ticks), default=0)
+        if which == "x" and longest > 6 and not axis.step:  # the labels would overlap
+            places: Any = own.get_major_locator()
+            places.set_params(nbins=max(_LETTERS_BELOW // (longest + 2), 1))
 
 
 def _draw_points(axes: Axes, panel: Panel, mark: Points, _ink: str) -> Any:
@@ -275,7 +290,7 @@ def _draw_scale(axes: Axes, panel: Panel, ink: str) -> None:
     shades = ScalarMappable(
         Normalize(low, high if high > low else low + 1), ListedColormap(list(VIRIDIS))
     )
-    locator, formatter = _dates() if scale.kind == "time" else (None, None)
+    locator, formatter = _dates() if scale.kind == "time" else (None, _numbers())
     bar = axes.figure.colorbar(
         shades, ax=axes, fraction=0.046, pad=0.02, ticks=locator, format=formatter
     )
@@ -290,6 +305,36 @@ def _dates() -> tuple[Any, Any]:
 
     locator = dates.AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
     return locator, dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+
+
+def _numbers() -> Any:
+    """Return a formatter for ticks of numbers."""
+    from matplotlib.ticker import Formatter
+
+    class Numbers(Formatter):
+        def __call__(self, value: float, _position: int | None = None) -> str:
+            return tick_label(value, [value])
+
+        def format_ticks(self, values: Sequence[float]) -> list[str]:
+            return [tick_label(value, values) for value in values]
+
+    return Numbers()
+
+
+def tick_label(value: float, ticks: Sequence[float]) -> str:
+    """Return the label of one of an axis's ticks, as in `values.js`."""
+    size = max(map(abs, ticks), default=0) or 1
+    step = min((b - a for a, b in pairwise(sorted(ticks)) if b > a), default=size)
+    places = max(0, -math.floor(math.log10(step) + 1e-9))
+    digits = max(5, math.ceil(math.log10(size / step)) + 2)
+    if size < 1e-4 or size >= 10 ** (digits + 4):
+        number, power = f"{value:.{digits - 2}e}".split("e")
+        text = f"{number.rstrip('0').rstrip('.')}e{int(power):+}" if abs(value) > step / 2 else "0"
+    else:
+        places += abs(round(step, places) - step) > 1e-3 * step  # 2.5, 0.25
+        text = f"{value:{',' if size >= 1e6 else ''}.{places}f}"
+        text = text if float(text.replace(",", "")) else text.lstrip("-")
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
