@@ -105,6 +105,13 @@ def test_legend_is_beside_the_plot_and_names_the_first_groups() -> None:
     assert legend.get_window_extent().x0 > axes.get_window_extent().x1
 
 
+def test_names_that_differ_at_the_end_have_labels_that_differ() -> None:
+    names = ("gene", *(f"transcription factor of group {n}" for n in range(3)))
+    (axes,) = draw(Points([0, 1], [0, 1], [0, 1]), x=Axis("x", "category", names))
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == ["gene", *(f"transcriptio…of group {n}" for n in range(3))]
+
+
 def test_labels_of_large_numbers_are_whole_and_apart() -> None:
     axes, bar = draw(
         Points([0, 6e8], [0, 4e6], [0, 1], values=[0, 2e6]), scale=Scale("n", 0, 2_000_000)

@@ -234,8 +234,9 @@ def test_ranges_of_close_values_differ() -> None:
 
 JAVASCRIPT = """
 import { findTicks, formatValue } from "./plot/values.js";
-import { truncate } from "./svg.js";
+import { truncate, truncateMiddle } from "./svg.js";
 const number = { kind: "number" };
+const long = "transcription factor 12";
 console.log(JSON.stringify([
   [123456, 20240101123, 3.14159265, -5.5, 2e20, 35125.34].map(
     (value) => formatValue(number, value)),
@@ -243,6 +244,7 @@ console.log(JSON.stringify([
     ([low, high]) => findTicks(number, low, high, 3).map(({ label }) => label)),
   formatValue({ kind: "time" }, 1772359200000),
   [truncate("gene 🧬🧬", 7), truncate("gene 🧬🧬", 6)],
+  [22, 10, 4].map((letters) => truncateMiddle(long, letters)),
 ]));
 """
 
@@ -279,7 +281,7 @@ def test_ticks_have_the_same_labels_in_the_picture_as_in_the_live_view() -> None
 
 
 def test_javascript_formats_large_numbers_exactly() -> None:
-    values, ticks, time, names = run_javascript(JAVASCRIPT)
+    values, ticks, time, names, middles = run_javascript(JAVASCRIPT)
     assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20", "35,125.3"]
     assert ticks == [
         ["123,456,782", "123,456,784"],
@@ -287,6 +289,7 @@ def test_javascript_formats_large_numbers_exactly() -> None:
     ]
     assert time == "2026-03-01 10:00:00"
     assert names == ["gene 🧬🧬", "gene…"], "an emoji is not cut in two"
+    assert middles == ["transcripti…factor 12", "trans…r 12", "tr…2"]
 
 
 def test_times_as_colors_are_shown_as_times() -> None:

@@ -151,6 +151,21 @@ def test_long_names_on_axes_are_within_the_plot(page_of: Pages, width: int) -> N
     assert nb.errors == []
 
 
+SIMILAR_NAMES = """names = [f"transcription factor of group {n}" for n in range(4)]
+boxes = pd.DataFrame({"gene": names * 3, "value": range(12)})
+plots.table_plot(boxes, "boxes", x="gene", y="value", kind="box")"""
+
+
+def test_names_that_differ_at_the_end_have_labels_that_differ(page_of: Pages) -> None:
+    nb = page_of().write(PLOT, SIMILAR_NAMES).open()
+    for cell in range(2):
+        nb.run(cell)
+    labels = nb.output(1).locator(".labext-plot-tick", has_text="…")
+    wait_until(lambda: labels.count() == 4)
+    assert [label[-3:] for label in labels.all_text_contents()] == ["p 0", "p 1", "p 2", "p 3"]
+    assert nb.errors == []
+
+
 def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str]) -> None:
     nb = page_of().write(PLOT, SELECTION, SELECT, FIGURES, FRAGMENTS).open()
     page, out = nb.page, nb.output()

@@ -23,6 +23,15 @@ export function truncate(text, letters) {
   return `${characters.slice(0, Math.max(letters - 1, 0)).join("").trimEnd()}…`;
 }
 
+/** Return the text shortened in the middle to at most `letters` characters. */
+export function truncateMiddle(text, letters) {
+  const characters = [...text];
+  if (characters.length <= letters) return text;
+  const tail = Math.floor((letters - 1) / 2);
+  const start = truncate(text, letters - tail);
+  return `${start}${characters.slice(characters.length - tail).join("").trimStart()}`;
+}
+
 /** Return a round tick distance for about `ticks` ticks. */
 export function tickStep(length, ticks) {
   for (let power = 1; ; power *= 10) {

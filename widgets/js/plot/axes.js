@@ -1,6 +1,6 @@
 // The axes of a panel: ticks, grid and labels, and the margins that these need.
 
-import { createLine, createSvg, truncate } from "../svg.js";
+import { createLine, createSvg, truncate, truncateMiddle } from "../svg.js";
 import { axisRange, createScale } from "./scale.js";
 import { findTicks } from "./values.js";
 
@@ -34,8 +34,11 @@ export function layOut(panel, width, height, font) {
   const isSlanted = panel.x.kind === "category" && longest(xTicks) + 8 > room;
   const slantHeight = longest(xTicks) * Math.sin(SLANT) + 8;
   if (isSlanted) {
-    const beyond = xTicks.map(({ label }, n) => textWidth(label) * Math.cos(SLANT) - room * (n + 0.4));
-    left = Math.max(left, Math.ceil(Math.max(...beyond)));
+    const starts = xTicks.map(({ label }, n) => {
+      const share = (n + 0.5) / xTicks.length;
+      return (textWidth(label) * Math.cos(SLANT) + 4 - right * share) / (1 - share);
+    });
+    left = Math.max(left, Math.ceil(Math.max(...starts)));
   }
   const xHeight = isSlanted ? slantHeight : LINE_HEIGHT;
   const top = 10;
@@ -64,13 +67,22 @@ export function layOut(panel, width, height, font) {
 
 const longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => textWidth(label)));
 
-/** Shorten long labels; those of numbers are never that long. */
-const shorten = (ticks, space) => ticks.map((tick) => ({ ...tick, label: fit(tick.label, space) }));
+/**
+ * Shorten long labels at the end, or in the middle if more of them differ then; those of numbers
+ * are never that long.
+ */
+function shorten(ticks, space) {
+  const [ends, middles] = [truncate, truncateMiddle].map((shortened) =>
+    ticks.map(({ label }) => fit(label, space, shortened)),
+  );
+  const labels = new Set(middles).size > new Set(ends).size ? middles : ends;
+  return ticks.map((tick, n) => ({ ...tick, label: labels[n] }));
+}
 
-function fit(text, space) {
+function fit(text, space, shortened) {
   let letters = MAX_LETTERS;
-  while (letters > 4 && textWidth(truncate(text, letters)) > space) letters -= 1;
-  return truncate(text, letters);
+  while (letters > 4 && textWidth(shortened(text, letters)) > space) letters -= 1;
+  return shortened(text, letters);
 }
 
 function thin(ticks, most) {

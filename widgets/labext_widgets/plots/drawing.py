@@ -150,7 +150,7 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
     if axis.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     if axis.kind == "category":
-        own.set_ticks(range(len(axis.categories)), [_text(c, 24) for c in axis.categories])
+        own.set_ticks(range(len(axis.categories)), _names(axis.categories))
         crowded = which == "x" and sum(len(c[:24]) + 2 for c in axis.categories) > 70
         if crowded:
             own.set_tick_params(rotation=90 if len(axis.categories) > 12 else 40)
@@ -339,6 +339,19 @@ def tick_label(value: float, ticks: Sequence[float]) -> str:
 
 def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
     return [value / _DAY for value in values] if axis.kind == "time" else list(values)
+
+
+def _names(names: Sequence[str], limit: int = 24) -> list[str]:
+    """Return names shortened at the end, or in the middle if more of them differ then."""
+    tail = (limit - 1) // 2
+    ends = [_text(name, limit) for name in names]
+    middles = [
+        _text(
+            name if len(name) <= limit else f"{truncate(name, limit - tail)}{name[-tail:].lstrip()}"
+        )
+        for name in names
+    ]
+    return middles if len(set(middles)) > len(set(ends)) else ends
 
 
 def _text(text: str, limit: int = 80) -> str:

@@ -152,6 +152,13 @@ function truncate(text, letters) {
   if (characters.length <= letters) return text;
   return `${characters.slice(0, Math.max(letters - 1, 0)).join("").trimEnd()}…`;
 }
+function truncateMiddle(text, letters) {
+  const characters = [...text];
+  if (characters.length <= letters) return text;
+  const tail = Math.floor((letters - 1) / 2);
+  const start = truncate(text, letters - tail);
+  return `${start}${characters.slice(characters.length - tail).join("").trimStart()}`;
+}
 
 // js/plot/scale.js
 var PADDING = 0.04;
@@ -235,8 +242,11 @@ function layOut(panel, width, height, font) {
   const isSlanted = panel.x.kind === "category" && longest(xTicks) + 8 > room;
   const slantHeight = longest(xTicks) * Math.sin(SLANT) + 8;
   if (isSlanted) {
-    const beyond = xTicks.map(({ label }, n) => textWidth(label) * Math.cos(SLANT) - room * (n + 0.4));
-    left = Math.max(left, Math.ceil(Math.max(...beyond)));
+    const starts = xTicks.map(({ label }, n) => {
+      const share = (n + 0.5) / xTicks.length;
+      return (textWidth(label) * Math.cos(SLANT) + 4 - right * share) / (1 - share);
+    });
+    left = Math.max(left, Math.ceil(Math.max(...starts)));
   }
   const xHeight = isSlanted ? slantHeight : LINE_HEIGHT;
   const top = 10;
@@ -262,11 +272,17 @@ function layOut(panel, width, height, font) {
   };
 }
 var longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => textWidth(label)));
-var shorten = (ticks, space) => ticks.map((tick) => ({ ...tick, label: fit(tick.label, space) }));
-function fit(text, space) {
+function shorten(ticks, space) {
+  const [ends, middles] = [truncate, truncateMiddle].map(
+    (shortened) => ticks.map(({ label }) => fit(label, space, shortened))
+  );
+  const labels = new Set(middles).size > new Set(ends).size ? middles : ends;
+  return ticks.map((tick, n) => ({ ...tick, label: labels[n] }));
+}
+function fit(text, space, shortened) {
   let letters = MAX_LETTERS;
-  while (letters > 4 && textWidth(truncate(text, letters)) > space) letters -= 1;
-  return truncate(text, letters);
+  while (letters > 4 && textWidth(shortened(text, letters)) > space) letters -= 1;
+  return shortened(text, letters);
 }
 function thin(ticks, most) {
   const every = Math.ceil(ticks.length / Math.max(most, 1));
