@@ -130,8 +130,9 @@ class LabClient(ServiceClient):
         """Return the visible sequences as a typed DataFrame with one row per sequence.
 
         Columns: id, name, length, isCircular, bases, createdAt, modifiedAt (UTC), folderId,
-        creator, schema, aliases, annotations, fields, customFields, and others. An empty result
-        has the same columns. Nested values (dictionaries, lists) are kept unchanged.
+        creator and schema (names), schema.id, creator.id, creator.handle, aliases, annotations,
+        fields, customFields, and others. An empty result has the same columns. Other nested values
+        (dictionaries, lists) are kept unchanged.
 
         Args:
             limit: maximum number of rows; None for all.

@@ -28,6 +28,9 @@ _NESTED_LIST = """
 _NESTED = _NESTED_LIST.split()
 """Fields with lists and dictionaries, which a CSV file has as text."""
 
+_NAMED = ("creator", "schema")
+"""Dictionaries of which a DataFrame has the name, and the other members as `schema.id`."""
+
 
 def to_fields(record: Any) -> Fields:
     """Return a record, or a row of a DataFrame, as a dictionary of JSON values.
@@ -39,13 +42,28 @@ def to_fields(record: Any) -> Fields:
     for name in _NESTED:
         if isinstance(fields.get(name), str):
             fields[name] = _parse_nested(name, fields[name])
+    for name in _NAMED:
+        _join_members(fields, name)
     return fields
+
+
+def _join_members(fields: Fields, name: str) -> None:
+    """Replace the columns of a dictionary's members by the dictionary; a name alone stays text."""
+    columns = [column for column in fields if column.startswith(f"{name}.")]
+    members = {column.removeprefix(f"{name}."): fields.pop(column) for column in columns}
+    members = {member: value for member, value in members.items() if value is not None}
+    cell = fields.get(name)
+    if members and not isinstance(cell, dict):
+        fields[name] = members if cell is None else {**members, "name": cell}
+    elif columns:
+        fields.setdefault(name, None)
 
 
 def _parse_nested(name: str, text: str) -> Any:
     """Return the list or dictionary that was written to a CSV file; other texts as they are."""
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
+        return text if name in _NAMED and not isinstance(value, dict) else value
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         if name not in _FEATURES:
             return text

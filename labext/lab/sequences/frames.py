@@ -24,8 +24,8 @@ COLUMN_KINDS: Mapping[str, Kind] = {
     "createdAt": "time",
     "modifiedAt": "time",
     "folderId": "text",
-    "creator": "value",
-    "schema": "value",
+    "creator": "text",
+    "schema": "text",
     "aliases": "value",
     "annotations": "value",
     "fields": "value",
@@ -43,9 +43,12 @@ COLUMN_KINDS: Mapping[str, Kind] = {
     "url": "text",
     "webURL": "text",
     "apiURL": "text",
+    "schema.id": "text",
+    "creator.id": "text",
+    "creator.handle": "text",
 }
 """Columns of a DataFrame of sequences and their kinds (`labext.frames.conversion.Column`), in
-display order.
+display order; `creator` and `schema` are names.
 """
 
 NESTED_FIELDS = {"creator": ("id", "name", "handle"), "schema": ("id", "name")}
@@ -171,6 +174,8 @@ def sequences_frame(
 ) -> pd.DataFrame:
     """Return records as a typed DataFrame; each page is freed before the next one is requested.
 
+    Columns `creator` and `schema` have the names; other members are columns such as `schema.id`.
+
     Args:
         pages: lists of records.
         names: the columns, in order; None for `COLUMN_KINDS` followed by all other fields.
@@ -183,12 +188,25 @@ def sequences_frame(
     typed_columns = [
         name for name in columns if name in _COLUMN_KINDS and not (spread and name in CUSTOM_FIELDS)
     ]
+    convert = _spread_record if spread else _name_record
     builder = FrameBuilder([Column(name, _COLUMN_KINDS[name]) for name in typed_columns])
     for page in pages:
-        builder.add_rows([_spread_record(record) for record in page] if spread else page)
+        builder.add_rows([convert(record) for record in page])
     table = builder.build()
     order = _column_order(columns, list(table.columns), whole=names is None)
     return table if order == list(table.columns) else table.reindex(columns=order)
+
+
+def _name_record(record: Record) -> Record:
+    """Return a record with nested fields replaced by their names, and their other members."""
+    flat = dict(record)
+    for name in NESTED_FIELDS.keys() & flat.keys():
+        cell = flat[name]
+        if isinstance(cell, dict):
+            members = {part: cell.get(part) for part in NESTED_FIELDS[name]}
+            flat[name] = members.pop("name")
+            flat |= {f"{name}.{part}": member for part, member in members.items()}
+    return flat
 
 
 def _spread_record(record: Record) -> Record:
@@ -239,14 +257,6 @@ def _format_names(cell: Any) -> str:
     return f"{len(cell)}: {messages.join_words(filter(None, names), 3)}"
 
 
-def _format_name(cell: Any) -> str:
-    return (
-        cell_text(cell.get("name"))
-        if isinstance(cell, dict) and "name" in cell
-        else cell_text(cell)
-    )
-
-
 def _format_values(cell: Any) -> str:
     """Format custom fields with the platform's display values."""
     if not isinstance(cell, dict):
@@ -263,8 +273,6 @@ _FORMATS = {
     "authors": _format_names,
     "primers": _format_names,
     "parts": _format_names,
-    "creator": _format_name,
-    "schema": _format_name,
     "fields": _format_values,
     "customFields": _format_values,
 }

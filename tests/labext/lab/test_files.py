@@ -270,6 +270,44 @@ def test_records_of_a_csv_file_keep_their_features(tmp_path: Path) -> None:
     assert str(features[0]) == str(features[1])
 
 
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize("csv", [True, False])
+def test_frame_keeps_schema_and_creator_with_their_ids(
+    spread: bool, csv: bool, tmp_path: Path
+) -> None:
+    records: list[dict[str, Any]] = [
+        PLASMID | {"schema": {"id": "ts_1", "name": "2024"}},
+        PRIMER | {"schema": None, "creator": {"id": "ent_2", "name": "Ada"}},
+        {"name": "bare", "bases": "ACGT", "schema": {"id": "ts_2", "name": "Primer"}},
+    ]
+    frame = frames.sequences_frame([records], None, spread=spread)
+    if csv:
+        frame.to_csv(tmp_path / "all.csv", index=False)
+        frame = pd.read_csv(tmp_path / "all.csv")
+    read = files.read(files.write(frame, tmp_path / "all.gb"))
+    for name in ("schema", "creator"):
+        assert [row[name] for row in read] == [record.get(name) for record in records]
+    assert not any("." in name for row in read for name in row if "ields" not in name)
+
+
+def test_export_of_a_frame_does_not_change_the_file_of_its_record(tmp_path: Path) -> None:
+    record = dict.fromkeys(frames.COLUMN_KINDS) | PLASMID
+    record |= {"schema": {"id": "ts_1", "name": "Plasmid"}}
+    record = {name: value for name, value in record.items() if "." not in name}
+    path = files.write(record, tmp_path / "a.gb")
+    assert files.write(frames.sequences_frame([[record]], None), path) == path
+
+
+def test_name_of_a_schema_stays_text_without_its_id(tmp_path: Path) -> None:
+    for schema in ("Plasmid", "2024", "[1]"):
+        record = PRIMER | {"schema": schema}
+        (read,) = files.read(files.write(record, tmp_path / "a.gb", overwrite=True))
+        assert read == record
+    old = PRIMER | {"schema": "{'id': 'ts_1', 'name': 'Plasmid'}"}
+    (read,) = files.read(files.write(old, tmp_path / "a.gb", overwrite=True))
+    assert read["schema"] == {"id": "ts_1", "name": "Plasmid"}
+
+
 def test_features_in_a_text_that_is_no_list_are_refused(tmp_path: Path) -> None:
     cut = {"name": "p", "bases": "ACGT", "annotations": "[{'name': 'gene', 'start': 1, 'e"}
     with pytest.raises(InputError, match="are not a list") as refused:

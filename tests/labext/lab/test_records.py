@@ -81,6 +81,23 @@ def test_empty_frame_has_the_same_columns_and_types() -> None:
     assert not {"fields", "customFields", "creator", "schema"}.intersection(spread.columns)
 
 
+def test_schema_and_creator_are_their_names() -> None:
+    plasmid = {**RECORD, "schema": {"id": "ts_1", "name": "Plasmid"}}
+    odd = {"id": "seq_3", "schema": "Primer", "creator": {"id": "ent_2"}}
+    table = sequences_frame([[plasmid, RECORD], [odd]], None)
+    assert (table["schema"] == "Plasmid").tolist() == [True, False, False]
+    assert table.groupby("schema").size().to_dict() == {"Plasmid": 1, "Primer": 1}
+    assert table["schema.id"].dropna().tolist() == ["ts_1"]
+    assert table["creator"].dropna().tolist() == ["Ada", "Ada"]
+    assert table["creator.id"].tolist() == ["ent_1", "ent_1", "ent_2"]
+    assert table["creator.handle"].dropna().tolist() == ["ada", "ada"]
+    assert plasmid["schema"] == {"id": "ts_1", "name": "Plasmid"}, "the record is unchanged"
+    selected = select("schema,creator.id,schema.name,creator", plasmid)
+    assert selected.values.tolist() == [["Plasmid", "ent_1", "Plasmid", "Ada"]]
+    assert selected.columns.tolist() == ["schema", "creator.id", "schema.name", "creator"]
+    assert select("schema", RECORD)["schema"].isna().all()
+
+
 def test_spread_columns_replace_their_source() -> None:
     bare = {"id": "seq_2", "creator": "somebody", "fields": None, "schema": {"name": "Primer"}}
     table = sequences_frame([[RECORD, bare]], None, spread=True)

@@ -82,9 +82,9 @@ def test_every_filter_is_passed_to_the_client(run: Run) -> None:
     assert names(run, "--circular no --max-length 1000 --min-length 500") == set(
         every.index[~every["isCircular"] & every["length"].between(500, 1000)]
     )
-    schema = every.loc["kin1", "schema"]["id"]
+    schema = every.loc["kin1", "schema.id"]
     assert genes <= names(run, f"--schema {schema}") < set(every.index)
-    assert names(run, f"--creator {plasmid['creator']['id']}") >= {"pBAD30"}
+    assert names(run, f"--creator {plasmid['creator.id']}") >= {"pBAD30"}
     assert names(run, "--created-at '< 2000-01-01'") == set()
     assert names(run, "--modified-at '> 2000-01-01'") == set(every.index)
     assert names(run, "--modified-at {__import__('datetime').date(2000, 1, 1)}") == set(every.index)
