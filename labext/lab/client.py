@@ -157,7 +157,7 @@ class LabClient(ServiceClient):
                 - min_length, max_length (bases), circular: evaluated by the client.
                 - sort: `createdAt`, `modifiedAt` or `name`, optionally followed by `:asc` or
                   `:desc`. More than 100 ids or names, or 4,000 characters of them, are requested in
-                  groups, each sorted separately.
+                  groups; without `sort`, the rows of each group are together.
 
         Raises:
             InputError: a filter or column is unknown or invalid; the error suggests a close match.

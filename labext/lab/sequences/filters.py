@@ -364,8 +364,16 @@ class Filters:
 
     @property
     def fields(self) -> list[str]:
-        """The fields of a record that the filters read."""
-        return list(dict.fromkeys(name for filter_ in self._filters for name in filter_.fields))
+        """The fields of a record that the filters and the sort read."""
+        names = [name for filter_ in self._filters for name in filter_.fields]
+        if self._sort is not None and self.sorts:
+            names.append(self._sort.partition(":")[0])
+        return list(dict.fromkeys(names))
+
+    @property
+    def sorts(self) -> bool:
+        """True if the client must sort, since each of several requests is sorted separately."""
+        return self._sort is not None and any(len(item.groups) > 1 for item in self._filters)
 
     @property
     def local(self) -> bool:
@@ -396,8 +404,22 @@ class Filters:
         """Return True if a record passes all filters."""
         return all(filter_.matches(record) for filter_ in self._filters)
 
+    def sort(self, records: Iterable[Record]) -> list[Record]:
+        """Return the records in the order of the filter `sort`; those without a value are last."""
+        field, _, direction = (self._sort or "").partition(":")
+        parse: Callable[[Any], Any] = _fold if field == "name" else _parse_time
+        keyed = [(parse(record.get(field)), record) for record in records]
+        descending = direction == "desc" if direction else field != "name"
+        in_order = [pair for pair in keyed if pair[0] is not None]
+        in_order.sort(key=lambda pair: pair[0], reverse=descending)
+        return [record for _, record in in_order] + [item for key, item in keyed if key is None]
+
     def __bool__(self) -> bool:
         return bool(self._filters)
+
+
+def _fold(value: Any) -> str | None:
+    return value.casefold() if isinstance(value, str) else None
 
 
 def _check_sort(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from labext import messages
@@ -62,7 +62,7 @@ class SequenceLister:
             received += records
             if len(queries) > 1:
                 total = None
-            if limit is not None and not filters.local:
+            if limit is not None and not filters.local and not filters.sorts:
                 total = min(limit, total or limit)
             if on_page is not None:
                 on_page(received, total)
@@ -70,20 +70,25 @@ class SequenceLister:
         size = PAGE_SIZE
         if limit is not None and not filters.local and len(queries) == 1:
             size = _page_size(limit)
-        for query in queries:
+        pages: Iterable[list[Record]] = (
+            page
+            for query in queries
+            for page in self._matching(
+                _PageFetcher(self._http, query, columns, size, count_page), filters, seen_ids
+            )
+        )
+        if filters.sorts:
+            pages = [filters.sort(record for page in pages for record in page)]
+        for records in pages:
+            if records and not checked:
+                columns.check(records)
+                checked = True
+            page = records[:remaining]
+            yield [columns.select(record) for record in page]
+            if remaining is not None:
+                remaining -= len(page)
             if remaining == 0:
                 return
-            fetch_page = _PageFetcher(self._http, query, columns, size, count_page)
-            for records in self._matching(fetch_page, filters, seen_ids):
-                if records and not checked:
-                    columns.check(records)
-                    checked = True
-                page = records[:remaining]
-                yield [columns.select(record) for record in page]
-                if remaining is not None:
-                    remaining -= len(page)
-                if remaining == 0:
-                    return
         if not checked:
             columns.check([])
 

@@ -175,6 +175,36 @@ def test_ids_are_requested_in_groups_of_100(lab: LabClient, tenant: Any) -> None
     assert tenant.count("dna-sequences") == 4
 
 
+@pytest.mark.parametrize("columns", [None, ["id"]])
+def test_groups_of_ids_are_sorted_as_a_whole_before_the_limit(
+    lab: LabClient, tenant: Any, columns: Any
+) -> None:
+    tenant.add(250)
+    for n, record in enumerate(tenant.records):
+        record["name"] = f"{'Pp'[n % 2]}lasmid {249 - n:03}"
+        record["modifiedAt"] = f"2026-01-01T00:{n % 60:02}:{n // 60:02}Z"
+    del tenant.records[7]["modifiedAt"]
+    requested = [record["id"] for record in tenant.records]
+    by_name = list(reversed(requested))
+    for sort, expected in (("name", by_name), ("name:asc", by_name), ("name:desc", requested)):
+        listed = lab.sequences(ids=requested, sort=sort, columns=columns)
+        assert ids(listed) == expected
+        assert ids(lab.sequences(101, ids=requested, sort=sort, columns=columns)) == expected[:101]
+    by_time = [*requested[:7], *requested[8:]]
+    by_time.sort(key=lambda seq: tenant.records[int(seq[4:])]["modifiedAt"])
+    for sort, expected in (
+        ("modifiedAt", by_time[::-1]),
+        ("modifiedAt:desc", by_time[::-1]),
+        ("modifiedAt:asc", by_time),
+    ):
+        listed = lab.sequences(ids=requested, sort=sort, columns=columns)
+        assert ids(listed) == [*expected, requested[7]], "those without a time are last"
+    tenant.largest = 60
+    reports: list[tuple[int, int | None]] = []
+    lab.sequences(5, ids=requested, sort="name", on_page=lambda *page: reports.append(page))
+    assert reports == [(60, None), (120, None)]
+
+
 def test_record_moved_between_pages_is_listed_once(lab: LabClient, tenant: Any) -> None:
     tenant.add(150)
     pages = lab.iter_sequences()
