@@ -162,7 +162,7 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
     if is_compound(feature.location, length, circular=circular):
         custom_fields.append({"name": LOCATION_FIELD, "value": format_insdc(feature.location)})
     return {
-        "name": _feature_name(qualifiers, feature.type),
+        "name": feature_name(feature),
         "type": feature.type,
         "start": start,
         "end": end,
@@ -182,12 +182,13 @@ def _value_list(content: Any) -> list[str]:
     return [str(value) for value in (content if isinstance(content, (list, tuple)) else [content])]
 
 
-def _feature_name(qualifiers: Mapping[str, list[str]], kind: str) -> str:
+def feature_name(feature: SeqFeature) -> str:
+    """Return the name of a feature from its qualifiers; its type if they have none."""
     for qualifier in _NAMES:
-        for value in qualifiers.get(qualifier, ()):
+        for value in _value_list(feature.qualifiers.get(qualifier, ())):
             if value.strip():
                 return value
-    return kind
+    return str(feature.type)
 
 
 def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -213,6 +214,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     Returns:
         Records with `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional
         `description`. Records written by `write` as GenBank or with `whole=True` have all fields.
+        Features without a valid position are left out, with a warning.
 
     Raises:
         NotFoundError: the file does not exist.
@@ -323,9 +325,12 @@ def _is_unchanged(target: Path, rows: Sequence[Fields], text: str) -> bool:
         content = target.read_bytes()
         if content == text.encode():
             return True
-        return content.lstrip()[:1] == text[:1].encode() and [
-            _without_urls(row) for row in read(target)
-        ] == [_without_urls(row) for row in rows]
+        if content.lstrip()[:1] != text[:1].encode():
+            return False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about features of a file that is not read by the user
+            existing = read(target)
+        return [_without_urls(row) for row in existing] == [_without_urls(row) for row in rows]
     except (LabextError, OSError):  # the file does not exist, is a folder, or has other content
         return False
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from labext import messages
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
 from labext.genbank import complete_locus_lines
@@ -100,6 +101,7 @@ def from_seqrecord(record: SeqRecord) -> Fields:
 
     The result of `to_seqrecord` is converted back without loss. The record of any other SeqRecord
     has `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional `description`.
+    Features without a valid position in this sequence are left out, with a warning.
     """
     bases = str(record.seq)
     preserved = _preserved_fields(record)
@@ -109,11 +111,24 @@ def from_seqrecord(record: SeqRecord) -> Fields:
         fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
     if fields.get("annotations") == len(record.features):
         circular = _is_circular(record)
+        local = [features.local_feature(feature) for feature in record.features]
         fields["annotations"] = [
             features.to_annotation(feature, len(bases), circular=circular)
-            for feature in map(features.local_feature, record.features)
+            for feature in local
             if feature is not None
         ]
+        omitted = [
+            features.feature_name(feature)
+            for feature, kept in zip(record.features, local, strict=True)
+            if kept is None
+        ]
+        if omitted:
+            count = messages.pluralize(len(omitted), "feature")
+            warnings.warn(
+                f"{record.name}: left out {count} without a valid position in this sequence: "
+                f"{messages.join_words(omitted, 1)}.",
+                stacklevel=2,
+            )
     return fields
 
 

@@ -388,6 +388,42 @@ def test_foreign_files_round_trip(
         assert files.read(files.write(records, tmp_path / f"again.{kind}", whole=True)) == records
 
 
+def test_features_without_a_valid_position_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    lines = [line for name in ("across", "kept", "other") for line in feature_lines(name)]
+    path = write_genbank(tmp_path / "map.gb", "pX", lines)
+    with pytest.warns(UserWarning, match="^pX: left out 2 features .*: across and 1 more") as shown:
+        (record,) = files.read(path)
+    assert len(shown) == 1
+    assert [item["name"] for item in record["annotations"]] == ["kept"]
+    with pytest.raises(ConflictError):
+        files.write(PRIMER, path)  # without a warning about the other file
+
+
+POSITIONS = {"across": "15..4", "kept": "3..9", "other": "J00194.1:1..9"}
+
+
+def feature_lines(name: str) -> list[str]:
+    """Return a feature of a GenBank file."""
+    return [f"     gene            {POSITIONS[name]}", f'{" " * 21}/label="{name}"']
+
+
+def write_genbank(path: Path, name: str, features: list[str]) -> Path:
+    """Write a GenBank file of 20 bases, as other programs do."""
+    lines = [
+        f"LOCUS       {name} 20 bp ds-DNA     linear   SYN 12-JAN-2021",
+        "DEFINITION  synthetic linear DNA.",
+        "ACCESSION   .",
+        "VERSION     .",
+        "FEATURES             Location/Qualifiers",
+        *features,
+        "ORIGIN",
+        "        1 acgtacgtac acgtacgtac",
+        "//",
+    ]
+    path.write_text("\n".join(lines))
+    return path
+
+
 def test_foreign_description_is_kept() -> None:
     record, *_ = files.read(DATA / "ls_orchid.fasta")
     assert record["description"].startswith("C.irapeanum 5.8S rRNA gene")
