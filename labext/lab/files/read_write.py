@@ -230,7 +230,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
         from labext.lab.files import seqrecords  # needs Biopython
 
         try:
-            records = seqrecords.parse_genbank(text)
+            records = seqrecords.parse_genbank(text, source.name)
         except ValueError as failure:
             raise InputError(
                 f"{source} is not a valid GenBank file ({failure}).", "Check the file."

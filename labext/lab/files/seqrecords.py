@@ -17,7 +17,7 @@ from typing import Any
 from labext import messages
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
-from labext.genbank import complete_locus_lines
+from labext.genbank import complete_locus_lines, record_name
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
 
@@ -212,15 +212,18 @@ def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -
     return out.getvalue()
 
 
-def parse_genbank(text: str) -> list[Fields]:
-    """Parse the records of a GenBank text; raise ValueError if the text is not valid GenBank."""
+def parse_genbank(text: str, file: str) -> list[Fields]:
+    """Parse the records of a GenBank file; raise ValueError if the text is not valid GenBank."""
+    records = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # about malformed lines
         try:
-            return [
-                from_seqrecord(seqrecord)
-                for seqrecord in SeqIO.parse(io.StringIO(complete_locus_lines(text)), "genbank")
-            ]
+            for seqrecord in SeqIO.parse(io.StringIO(complete_locus_lines(text)), "genbank"):
+                name = record_name(seqrecord.name, file)
+                if name != seqrecord.name and not _preserved_fields(seqrecord):
+                    seqrecord.name = name
+                records.append(from_seqrecord(seqrecord))
+            return records
         except ValueError:
             raise
         except Exception as failure:  # noqa: BLE001 - the parser raises various exceptions

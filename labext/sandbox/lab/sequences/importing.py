@@ -14,7 +14,7 @@ from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from labext.errors import InputError
-from labext.genbank import complete_locus_lines
+from labext.genbank import complete_locus_lines, record_name
 from labext.messages import quote_value
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.sequences import records
@@ -106,6 +106,7 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
                 record = next(parsed, None)
                 if record is None:
                     return
+                record.name = record_name(record.name, file)
                 yield _genbank_entry(record, where)
             except InputError:
                 raise

@@ -99,6 +99,28 @@ def test_topology_is_read_without_a_division(tmp_path, rest, circular):
     assert entry.name == record["name"] == "pUC19"
 
 
+@pytest.mark.parametrize("file", ["pUC19 v1.2.gb", "pUC19 v1.2.gb.gz"])
+def test_export_of_snapgene_is_named_after_its_file(tmp_path, file):
+    text = SNAPGENE.encode()
+    (tmp_path / file).write_bytes(gzip.compress(text) if file.endswith("gz") else text)
+    (entry,) = importing.read_sequences(tmp_path / file)
+    (record,) = files.read(tmp_path / file)
+    assert entry.name == record["name"] == record["id"] == "pUC19 v1.2"
+    own = files.write(record | {"name": "Exported", "x": 1}, tmp_path / "own.gb")
+    assert files.read(own)[0]["name"] == "Exported", "a name that labext wrote is kept"
+
+
+SNAPGENE = """\
+LOCUS       Exported                  12 bp ds-DNA     circular SYN 29-OCT-2019
+DEFINITION  synthetic circular DNA
+ACCESSION   .
+VERSION     .
+ORIGIN
+        1 acgtacgtac gt
+//
+"""
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
 def test_encodings_of_windows_are_read(tmp_path, encoding):
     path = tmp_path / "windows.fa"
