@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -76,7 +76,7 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
             for annotation in _mappings(record.get("annotations"))
         ],
         annotations={
-            "molecule_type": "RNA" if _is_rna(bases) else "DNA",
+            "molecule_type": _molecule_type(bases, _mappings(record.get("annotations"))),
             "topology": "circular" if circular else "linear",
             "data_file_division": "SYN",
             "date": _format_date(record.get("modifiedAt")),
@@ -181,8 +181,12 @@ def _restore_case(bases: str, runs: Any) -> str:
     return "".join(cased)[1:]
 
 
-def _is_rna(bases: str) -> bool:
-    return set("ACGU") >= set(bases.upper()) - set("NRYSWKMBDHV") >= {"U"}
+def _molecule_type(bases: str, annotations: Iterable[Mapping[str, Any]]) -> str:
+    letters = set(bases.upper())
+    # Features of proteins have no strand in a file.
+    if letters & set("EFIJLOPQZ") and not any(item.get("strand") for item in annotations):
+        return "protein"
+    return "RNA" if set("ACGU") >= letters - set("NRYSWKMBDHV") >= {"U"} else "DNA"
 
 
 def _is_circular(record: SeqRecord) -> bool:
@@ -198,8 +202,11 @@ def _description(record: Mapping[str, Any], title: str, word: str) -> str:
 
 def _format_date(moment: Any) -> str:
     try:
-        day = datetime.fromisoformat(str(moment)[:10])
-    except ValueError:
+        if isinstance(moment, int | float):  # milliseconds, as pandas writes times to JSON
+            day = datetime(1970, 1, 1) + timedelta(milliseconds=moment)
+        else:
+            day = datetime.fromisoformat(str(moment)[:10])
+    except (ValueError, OverflowError):
         day = datetime(1980, 1, 1)
     return f"{day.day:02d}-{_MONTHS[day.month - 1]}-{day.year}"
 

@@ -232,6 +232,49 @@ def test_genbank_file_names_the_kind_of_molecule(bases: str, locus: str, tmp_pat
     assert files.read(path) == [record]
 
 
+@pytest.mark.parametrize("circular", [True, False])
+def test_genbank_file_names_proteins(circular: bool, tmp_path: Path) -> None:
+    domain = {"name": "domain", "type": "Region", "start": 1, "end": 4, "strand": 0}
+    protein = {"id": "p1", "name": "GFP", "bases": "MSKGEELFtg*", "isCircular": circular}
+    for marks in ([], [domain]):
+        record = protein | {"annotations": marks}
+        path = files.write(record, tmp_path / "x.gb", overwrite=True)
+        assert "11 aa" in path.read_text().splitlines()[0]
+        assert SeqIO.read(path, "genbank").annotations["molecule_type"] == "protein"
+        assert files.read(path) == [record]
+    stranded = protein | {"annotations": [domain | {"strand": 1}]}
+    assert files.read(files.write(stranded, path, overwrite=True)) == [stranded]
+
+
+@pytest.mark.parametrize(
+    ("modified", "date"),
+    [
+        ("2026-11-20T13:23:23.76Z", "20-NOV-2026"),
+        (pd.Timestamp("2026-11-20T23:23Z"), "20-NOV-2026"),
+        (1795217003760, "20-NOV-2026"),
+        (1795217003760.0, "20-NOV-2026"),
+        (np.int64(1795217003760), "20-NOV-2026"),
+        (0, "01-JAN-1970"),
+        (-86_400_000, "31-DEC-1969"),
+        (1e300, "01-JAN-1980"),
+        (float("inf"), "01-JAN-1980"),
+        (None, "01-JAN-1980"),
+        ("soon", "01-JAN-1980"),
+    ],
+)
+def test_date_of_a_genbank_file_is_the_last_modification(
+    modified: Any, date: str, tmp_path: Path
+) -> None:
+    path = files.write(PRIMER | {"modifiedAt": modified}, tmp_path / "x.gb")
+    assert path.read_text().splitlines()[0].endswith(date)
+
+
+def test_frame_read_back_from_json_keeps_the_date(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([PRIMER | {"modifiedAt": 1795217003760}]))
+    path = files.write(pd.read_json(tmp_path / "a.json"), tmp_path / "a.gb")
+    assert path.read_text().splitlines()[0].endswith("20-NOV-2026")
+
+
 def as_read_from_parquet(value: Any) -> Any:
     """Return a value with an object array in place of each list, as pyarrow converts lists."""
     if isinstance(value, dict):
