@@ -26,6 +26,7 @@ _COMPARES = re.compile(r"(?i)\b(?:compare|distinguish)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z][a-z]{2})")
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=\w)")
 _GERMAN_NOUN = re.compile("-[A-ZÄÖÜ][a-zäöüß]+$")
 """The noun at the end of a compound with a name, such as `IPTG-Konzentration`."""
 
@@ -231,12 +232,14 @@ def contains_term(text: str, term: str) -> bool:
 
     A name of more than `_MAX_ACRONYM` letters may be followed by a version, as ChEMBL in ChEMBL33.
     The words of a name in camel case may be separate and apart: HtmlDiff matches `a diff of HTML`.
+    A hyphen after a letter may be missing: XML-RPC matches `xmlrpc`.
     """
     parts = _CAMEL_CASE.split(term)
     if len(parts) > 1 and all(contains_term(text, part) for part in parts):
         return True
     has_version = len(term) > _MAX_ACRONYM and term.isalpha()
     ending = r"(?:s|es|'s|’s|\d+)?" if has_version else "(?:s|es|'s|’s)?"
+    parts = [piece for part in parts for piece in _HYPHEN.split(part)]
     name = r"[\s_-]?".join(re.escape(segmentation.fold(part)) for part in parts)
     start, end = rf"(?:(?<![\w.])|(?<={_UNSPACED}))", rf"(?:(?![\w]|\.\d)|(?={_UNSPACED}))"
     return re.search(rf"{start}{name}{ending}{end}", text) is not None

@@ -283,7 +283,8 @@ def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:
         return None
     marked = _MARKED_HEADING.fullmatch(line)
     if marked is not None and marked[2]:
-        return len(marked[1]), marked[2]
+        is_comment = any(other.split(None, 1)[:1] == [marked[1]] for other in (before, after))
+        return None if is_comment else (len(marked[1]), marked[2])
     if _ROW.match(line) or _RULER.fullmatch(line):
         return None
     if _is_underline(line, after):

@@ -259,6 +259,12 @@ def test_name_matches_with_a_version():
     assert [citation.quote for citation in answer.citations] == [text]
 
 
+@pytest.mark.parametrize("text", ["The xmlrpc limit is 30 MB.", "The limit of XML-RPC is 30 MB."])
+def test_name_with_a_hyphen_matches_without_it(text):
+    assert request("What is the XML-RPC limit?", [hit("source:a", 1, text)]).citations
+    assert not request("What is the XML-2 limit?", [hit("source:a", 1, text)]).citations
+
+
 def test_name_in_camel_case_matches_its_separate_words():
     question = "Which strand does the BaseEditor cut?"
     texts = [

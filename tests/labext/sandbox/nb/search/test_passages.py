@@ -15,6 +15,7 @@ from labext.sandbox.nb.text.passages import (
     PATH_SEPARATOR,
     PassageText,
     display_lines,
+    find_headings,
     split_passages,
     with_confidence,
 )
@@ -155,6 +156,13 @@ def test_sentences_code_and_fields_are_no_headings() -> None:
     assert headings(text) == [""]
     assert headings("```\n# a comment\n```\n\ntext") == [""]
     assert headings("Copyright 2014 Pallets\n\nCopyright (c) 2008 Chaos\n\ntext") == [""]
+
+
+def test_lines_of_a_comment_are_no_headings() -> None:
+    comment = "#\tHISTORY\n#\tThe first second was added in 1972.\n#\n#\tMore followed."
+    assert find_headings(f"{comment}\n\nText.") == []
+    titles = [title for *_, title in find_headings("# Paper\n## Methods\nText.\n\n# Data\n")]
+    assert titles == ["Paper", "Methods", "Data"]
 
 
 def test_items_of_a_numbered_list_and_measurements_are_no_headings() -> None:
