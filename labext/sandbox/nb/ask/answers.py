@@ -69,7 +69,7 @@ def mention_unprocessed(answer: Answer, unprocessed: int) -> Answer:
 
     `unprocessed` is the number of sources in the question's scope that have no text yet.
     """
-    if answer != NO_MATCH or not unprocessed:
+    if not answer.text.startswith(NO_MATCH.text) or not unprocessed:
         return answer
     sources = "1 source is" if unprocessed == 1 else f"{unprocessed:,} sources are"
     return Answer(

@@ -103,14 +103,14 @@ class Question:
         rare: groups of rare terms: names, years and codes. A passage needs all terms of one group;
             there are several if the question compares things.
         sides: the things that it compares, if any.
-        uncommon: the stems of uncommon English words; what no passage found mentions is unknown.
+        uncommon: its uncommon English words, of which the passages found have to mention each.
         is_latin: whether its script is Latin, the only one that the built-in model has learned.
     """
 
     stems: frozenset[str]
     rare: tuple[frozenset[str], ...]
     sides: tuple[Side, ...] = ()
-    uncommon: frozenset[str] = frozenset()
+    uncommon: tuple[str, ...] = ()
     is_latin: bool = True
 
     @classmethod
@@ -120,7 +120,7 @@ class Question:
         stems, rare = frozenset(segmentation.stem_words(text)), _rare_terms(text)
         latin = [char < "\u0250" for char in text if char.isalpha()]
         is_latin = 2 * sum(latin) >= len(latin)
-        return cls(stems, rare, _sides(text, stems, rare), _uncommon_stems(text), is_latin)
+        return cls(stems, rare, _sides(text, stems, rare), _uncommon_words(text), is_latin)
 
     def groups_of(self, hit: Hit) -> tuple[frozenset[str], ...]:
         """Return the groups of rare terms of which a passage contains all."""
@@ -132,6 +132,11 @@ class Question:
         texts = [*map(_folded_text, hits)]
         terms = (term for group in self.rare if group not in found for term in sorted(group))
         return [term for term in terms if not any(contains_term(text, term) for text in texts)]
+
+    def absent_words(self, hits: Sequence[Hit]) -> list[str]:
+        """Return the uncommon words that no passage contains."""
+        known = frozenset().union(*map(_stems_of, hits))
+        return [word for word in self.uncommon if not _stems([word]) <= known]
 
 
 def _folded_text(hit: Hit) -> str:
@@ -189,17 +194,17 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
 _PLAIN_WORD = re.compile(r"(?<![\w.'’\-])[A-Za-z]{3,}(?![\w\-])")
 
 
-def _uncommon_stems(text: str) -> frozenset[str]:
-    """Return the stems of the uncommon words of an English text, except names."""
+def _uncommon_words(text: str) -> tuple[str, ...]:
+    """Return the uncommon words of an English text, except names."""
     words = segmentation.split_words(text)
     if 4 * (len(words) - len(segmentation.stem_words(text))) < len(words):  # few stop words
-        return frozenset()
-    matches = (
+        return ()
+    return tuple(
         match.group()
         for match in _PLAIN_WORD.finditer(text)
         if not is_rare(match.group(), may_be_capitalized=match.start() == 0)
+        and any(map(_is_uncommon, segmentation.stem_words(match.group())))
     )
-    return frozenset(stem for stem in _stems(matches) if _is_uncommon(stem))
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -267,7 +272,7 @@ def match_scores(
     known = question.stems & frozenset().union(*map(_stems_of, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
     min_similarity = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
-    is_near_miss = not question.uncommon <= known
+    is_near_miss = bool(question.absent_words(hits))
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):

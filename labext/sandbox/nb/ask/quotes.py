@@ -101,8 +101,8 @@ class PassageQuoter:
         best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
         citations = [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best]
         answer = _compose(text, self._with_rows(text, citations, [hit for hit, _, _ in best]))
-        absent = question.absent_terms(hits) if best else []
-        if not absent:
+        absent = question.absent_terms(hits) if best else question.absent_words(hits)
+        if not absent or not hits:
             return answer
         note = f"None of the passages found mentions {messages.join_all(absent, 'or')}."
         return replace(answer, text=f"{answer.text}\n\n{note}")
