@@ -85,7 +85,7 @@ def test_schema_and_creator_are_their_names() -> None:
     plasmid = {**RECORD, "schema": {"id": "ts_1", "name": "Plasmid"}}
     odd = {"id": "seq_3", "schema": "Primer", "creator": {"id": "ent_2"}}
     table = sequences_frame([[plasmid, RECORD], [odd]], None)
-    assert (table["schema"] == "Plasmid").tolist() == [True, False, False]
+    assert table[table["schema"] == "Plasmid"]["id"].tolist() == [plasmid["id"]]
     assert table.groupby("schema").size().to_dict() == {"Plasmid": 1, "Primer": 1}
     assert table["schema.id"].dropna().tolist() == ["ts_1"]
     assert table["creator"].dropna().tolist() == ["Ada", "Ada"]
