@@ -251,8 +251,8 @@ def _compose(question: str, quotations: Iterable[Citation | Selection]) -> Answe
     blocks, citations = [INTRODUCTION], []
     for item in quotations:
         if isinstance(item, Selection):
-            cited = [citation for citation, _ in item.citations()]
-            description, quotation = f", {item.description}", _row_quote(item, stems)
+            cited = item.citations()
+            description, quotation = f", {item.description}", _row_quote(cited, stems)
         else:
             cited, description, quotation = [item], "", _block_quote(item, stems)
         first = cited[0]
@@ -263,10 +263,11 @@ def _compose(question: str, quotations: Iterable[Citation | Selection]) -> Answe
     return Answer("\n\n".join(blocks), tuple(citations)) if citations else NO_MATCH
 
 
-def _row_quote(selection: Selection, stems: frozenset[str]) -> str:
-    """Return rows as a table in Markdown, with a mark after the last row of each passage."""
-    rows = [passages.row_text(selection.table.header.line)]
-    for citation, lines in selection.citations():
+def _row_quote(citations: Sequence[Citation], stems: frozenset[str]) -> str:
+    """Return the rows of one table in Markdown, with a mark after those of each citation."""
+    rows = [citations[0].table_header or ""]
+    for citation in citations:
+        lines = citation.quote.split("\n")
         rows += [mark_words(" ".join(line.split()), stems) for line in lines]
         rows[-1] = f"{rows[-1].removesuffix(' |')} {citation_mark(citation.id)}"
         if lines[-1].startswith("|"):

@@ -18,7 +18,7 @@ MAX_ROWS = 5
 MAX_SELECTED = 20
 """Maximum number of rows that are quoted of those with the values that a question names."""
 
-MAX_PASSAGES = 1_000
+MAX_SEARCHED_PASSAGES = 1_000
 """Maximum number of passages of a source whose rows are selected by their cells."""
 
 _ADJECTIVES = (
@@ -141,18 +141,18 @@ class Selection:
     rows: tuple[Row, ...]
     description: str
 
-    def citations(self) -> list[tuple[Citation, list[str]]]:
-        """Return the citations, one for all adjacent rows of a passage, with their lines."""
+    def citations(self) -> list[Citation]:
+        """Return a citation for each run of adjacent rows of a passage."""
         header = passages.row_text(self.table.header.line)
-        numbered = enumerate(self.rows)
-        runs = groupby(numbered, lambda item: (item[1].hit.passage_id, item[1].number - item[0]))
-        result = []
+        runs = groupby(
+            enumerate(self.rows), lambda item: (item[1].hit.passage_id, item[1].number - item[0])
+        )
+        citations = []
         for _, run in runs:
             rows = [row for _, row in run]
-            lines = [row.line for row in rows]
-            citation = replace(cite(rows[0].hit, "\n".join(lines)), table_header=header)
-            result.append((citation, lines))
-        return result
+            quote = "\n".join(row.line for row in rows)
+            citations.append(replace(cite(rows[0].hit, quote), table_header=header))
+        return citations
 
 
 def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Selection]:
@@ -199,7 +199,7 @@ def find_named_rows(question: str, source: Sequence[Hit], hit: Hit) -> Selection
     `Which plasmids are kanamycin resistant?` names the cells `kanamycin`. None if fewer than two
     rows have them and the question's other words that some rows have.
     """
-    for table in parse_tables(source) if len(source) <= MAX_PASSAGES else ():
+    for table in parse_tables(source) if len(source) <= MAX_SEARCHED_PASSAGES else ():
         if hit.passage_id in table.passage_ids and len(table.rows) > MAX_ROWS:
             restriction = _restrict(question, table, frozenset())
             rows = restriction.rows
@@ -320,13 +320,13 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
     Cells of one column are alternatives. Words of the header and the stems `ignored` don't count.
     """
     header = ignored.union(segmentation.stem_words(" ".join(table.header.cells)))
-    asked = frozenset(segmentation.stem_words(_SUPERLATIVE.sub(" ", question))) - header
+    question_stems = frozenset(segmentation.stem_words(_SUPERLATIVE.sub(" ", question))) - header
     stems = [frozenset(segmentation.stem_words(row.line)) for row in table.rows]
-    varying = asked.intersection(frozenset().union(*stems)) - stems[0].intersection(*stems)
+    varying = question_stems.intersection(frozenset().union(*stems)) - stems[0].intersection(*stems)
     columns = {
         column: named
         for column in range(len(table.header.cells))
-        if (named := _named_cells(table, column, asked))
+        if (named := _named_cells(table, column, question_stems))
     }
     cells = [cell for named in columns.values() for cell in named]
     others = varying.difference(segmentation.stem_words("\n".join(cells)))
