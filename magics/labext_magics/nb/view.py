@@ -138,7 +138,10 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
 
 def _remove_leftovers() -> None:
     """Remove the folders of this user's processes that were killed before they did it."""
-    import psutil
+    try:
+        import psutil
+    except ImportError:  # only ipykernel and the sandbox require it
+        return
 
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*-*"):
         pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]

@@ -241,6 +241,14 @@ def test_folders_of_killed_kernels_are_removed(tmp_path, monkeypatch):
     del pages
 
 
+def test_pages_of_a_pdf_are_read_without_psutil(tmp_path, monkeypatch):
+    paper = examples.examples_folder() / "data" / "paper.pdf"
+    sources = SimpleNamespace(download=lambda _source, file: shutil.copy(paper, file))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert _pdf_pages(SimpleNamespace(sources=sources), {"id": "source:1"}, "paper.pdf")
+
+
 def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run, tmp_path):
     presentation = pptx.Presentation()
     for text in ("Arabinose induces pBAD.", "Strain KL9 was lysed by phage."):
