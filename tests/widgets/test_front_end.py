@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,7 +59,7 @@ def test_kernel_of_a_console_prints_text(
 ) -> None:
     """Consoles ignore updates of displayed outputs."""
     kernel = """if True:
-        from types import SimpleNamespace
+        from types import ModuleType, SimpleNamespace
         from labext_widgets.core import front_end
         front_end.under_ci = lambda: False
         front_end.get_shell = lambda: SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=True))
@@ -72,6 +72,15 @@ def test_kernel_of_a_console_prints_text(
         [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == expected.name
+
+
+def test_kernel_of_spyder_prints_text(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its console is a Qt console."""
+    running(shell({"allow_stdin": True}))
+    monkeypatch.setitem(sys.modules, "spyder_kernels", ModuleType("spyder_kernels"))
+    front_end._in_console.cache_clear()
+    assert front_end.front_end() is FrontEnd.TERMINAL
+    front_end._in_console.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,12 @@ def _asks_for_input(shell: Any) -> bool:
 
 @cache
 def _in_console() -> bool:
-    """Return whether Jupyter Console or the Qt console started this kernel.
+    """Return whether Jupyter Console, the Qt console or Spyder started this kernel.
 
     They print displayed outputs, and ignore their updates.
     """
+    if "spyder_kernels" in sys.modules:
+        return True
     try:
         import psutil  # a requirement of ipykernel
 
