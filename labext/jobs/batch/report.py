@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from labext import messages
+from labext.actions import Action
 from labext.frames import conversion
 from labext.jobs import identity
 from labext.jobs.batch.journal import Journal, JournalEntry
@@ -100,9 +101,12 @@ def build_report(
         )
     if message := identity.adapted_names_message(plan.originals):
         sentences.append(message)
-    if resumed and outcomes.stopped:
-        were = "has" if len(outcomes.stopped) == 1 else "have"
-        sentences.append(f"{_part_names(outcomes.stopped)} {were} been stopped.")
+    if outcomes.stopped:
+        has = "has" if len(outcomes.stopped) == 1 else "have"
+        sentences.append(
+            f"{_part_names(outcomes.stopped)} {has} been stopped. To run {plan.name} again, delete "
+            f"it first: {Action.delete_job(plan.name)}."
+        )
     return BatchSubmission(
         plan.name,
         tuple(part.name for part in plan.parts),

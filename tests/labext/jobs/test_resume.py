@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import complete
 
 from labext import config
+from labext.actions import Action
 from labext.errors import (
     AccessError,
     ConflictError,
@@ -170,6 +171,18 @@ def test_deleted_part_is_reported_and_not_resubmitted(
     assert send(later).sent == (PARTS[0],), "a complete line sends it"
     ledger.rows[PARTS[1]].update(JobStatus="In Queue", batchStatus="Running")
     assert_once(ledger)
+
+
+def test_stopped_batch_that_is_submitted_again_says_how_to_run_it(
+    client: JobsClient, ledger: Any
+) -> None:
+    send(client)
+    for part in PARTS:
+        ledger.rows[part].update(JobStatus="Stopped", batchStatus="Stopped")
+    assert send(client).message.endswith(
+        "nothing was sent. folds-part1of3, folds-part2of3, folds-part3of3 have been stopped. "
+        f"To run folds again, delete it first: {Action.delete_job('folds')}."
+    )
 
 
 def test_deleted_part_with_a_lost_response_is_not_resubmitted(
