@@ -315,13 +315,18 @@ class ResultsFetcher:
         return Results(path, files, fetched, archive, message, build_frame)
 
     def _missing_results(self, job: ResultsJob, done: Manifest) -> str:
-        """Return the end of a sentence that lists incomplete jobs and missing parts."""
+        """Return the end of a sentence: incomplete jobs, missing parts, a stopped pipeline."""
         if job.selection.file is not None or not records.is_parent(job.row):
             return ""
         jobs = done.origin.jobs or self.source.jobs(job, job.ended)
         clauses = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.parts.items() if row is None]:
             clauses.append(f"{messages.join_subject(missing)} missing on the service")
+        if records.is_pipeline(job.row) and records.outcome(job.row) is not Outcome.COMPLETE:
+            reason = records.reason(job.row).rstrip(".")  # such as a stage that could not start
+            if reason and not any(reason in clause for clause in clauses):
+                state = records.phase(job.row)
+                clauses.insert(0, f"the pipeline ended with the state {state}: {reason}")
         return "".join(f"; {clause}" for clause in clauses if clause)
 
 

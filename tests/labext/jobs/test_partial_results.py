@@ -70,6 +70,19 @@ def test_complete_jobs_are_downloaded_and_failures_reported(
     assert partial.count("download") == 2
 
 
+def test_stopped_pipeline_whose_jobs_are_complete_is_reported(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("p", "pipeline", {"initialInputs": ["ACG"], "stages": []})
+    ledger.members["p"] = ["p-a"]
+    ledger.add("p-a", "fold")
+    ledger.complete("p-a", results={"log.txt": "a\n"})
+    ledger.rows["p"].update(JobStatus="Stopped", Reason="Stage 2 could not start: too many jobs.")
+    message = "; the pipeline ended with the state Stopped: Stage 2 could not start: too many jobs."
+    for _ in range(2):
+        assert client.download("p", tmp_path).message.endswith(message)
+
+
 def test_results_are_downloaded_again_after_another_job_completes(
     client: JobsClient, partial: Any, tmp_path: Path
 ) -> None:
