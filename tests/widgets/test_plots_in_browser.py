@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
 from own_server import Server
+from PIL import Image
 from waiting import wait_until
 
 pytestmark = pytest.mark.browser
@@ -243,3 +245,16 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     picture.wait_for()
     assert picture.evaluate("e => e.naturalWidth") > 500
     assert dead.page.locator(".labext-live").count() == 0
+
+
+def test_color_bar_is_visible_with_forced_colors(page_of: Pages) -> None:
+    code = """import pandas as pd
+from labext_widgets import table_plot
+table_plot(pd.DataFrame({"a": [1, 2], "b": [3, 4.5]}), "t", x="a", y="b", color="b")"""
+    nb = page_of().write(code).open()
+    nb.run(0)
+    bar = nb.output().locator(".labext-live .labext-colors")
+    bar.wait_for()
+    nb.page.emulate_media(forced_colors="active")
+    pixels = Image.open(io.BytesIO(bar.screenshot())).convert("RGB")
+    assert len(pixels.getcolors()) > 5
