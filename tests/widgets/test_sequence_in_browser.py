@@ -145,3 +145,23 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     assert out.evaluate(INK) != "rgb(255, 255, 255)"
     assert nb.errors == []
     assert refused == []
+
+
+MANY_SITES = """import labext_widgets, random
+bases = "".join(random.Random(7).choices("ACGT", k=4800))
+v = labext_widgets.sequence_viewer(dict(name="p", bases=bases, isCircular=True))
+v"""
+
+
+def test_circular_map_has_all_unique_cutters_or_says_how_many_it_lacks(page_of: Pages) -> None:
+    nb = page_of().write(MANY_SITES, "v.enzymes = 'AluI HaeIII MseI TaqI HinP1I'").open()
+    nb.run(0)
+    out = nb.output()
+    out.locator(".labext-live select").select_option("unique")
+    labels = out.locator("svg.labext-circle text.labext-site")
+    wait_until(lambda: labels.count() == 46)
+
+    nb.run(1)
+    out.locator(".labext-live select").select_option("displayed")
+    out.get_by_text("5 sites not on the circle", exact=True).wait_for()
+    assert labels.count() == 85

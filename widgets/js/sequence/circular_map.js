@@ -10,6 +10,7 @@ const BAND_WIDTH = 13;
 const LANE_WIDTH = 17;
 export const MAX_LANES = 4;
 const LABEL_GAP = 15;
+const MAX_LABELS = 45; // on each side; the map grows for cut sites, which have no other mark
 const LETTER_WIDTH = 6.4;
 const TICK_RADIUS = 50; // pixels of inner radius needed for tick numbers
 const MAX_HITS = 600; // more hits are not drawn: they would cover the circle
@@ -32,7 +33,8 @@ export class CircularMap {
     this.element.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
   }
 
-  /** Draw the parts that do not depend on selection and search: bands, ticks, labels, sites. */
+  /** Draw the parts that do not depend on selection and search: bands, ticks, labels, sites.
+   * Return the number of sites without room for their label. */
   draw(width, sites) {
     const molecule = this.#molecule;
     const { annotations, length } = molecule;
@@ -87,6 +89,7 @@ export class CircularMap {
       ),
       ...this.#name(),
     );
+    return sites.length - columns.flat().filter(({ color }) => !color).length;
   }
 
   /** Draw the selection and the search hits. */
@@ -115,15 +118,17 @@ export class CircularMap {
     this.#foreground.replaceChildren(...foreground);
   }
 
-  /** Return the labels of one side that fit, longest features first, with their height. */
+  /** Return the labels of one side that fit, sites and longest features first, with their height. */
   #placeLabels(labels, side, maxHeight) {
-    const visible = labels
-      .filter(({ turn }) => turn < 0.5 === side > 0)
+    const onSide = labels.filter(({ turn }) => turn < 0.5 === side > 0);
+    const sites = onSide.filter(({ color }) => !color).length;
+    const visible = onSide
       .sort((a, b) => b.size - a.size)
-      .slice(0, Math.floor((2 * maxHeight) / LABEL_GAP))
+      .slice(0, Math.min(Math.floor((2 * maxHeight) / LABEL_GAP) + sites, MAX_LABELS))
       .sort((a, b) => side * (a.turn - b.turn));
     const heights = visible.map(({ turn }) => -Math.cos(2 * Math.PI * turn) * (this.#radius + 18));
-    return spreadLabels(heights, LABEL_GAP, maxHeight).map((y, i) => ({ ...visible[i], y }));
+    const limit = Math.max(maxHeight, (visible.length * LABEL_GAP) / 2);
+    return spreadLabels(heights, LABEL_GAP, limit).map((y, i) => ({ ...visible[i], y }));
   }
 
   #point(turn, radius) {

@@ -128,6 +128,8 @@ export function sequence(root, handle) {
   const zoomField = createField("Zoom", zoomSlider);
   const searchField = createSearch(actions);
   const siteField = createField("Sites", siteSelect);
+  const siteNote = createElement("span");
+  siteField.append(siteNote);
   const controls = [...(circularMap ? [modeButtons] : []), zoomField, siteField, searchField];
   const toolbar = createToolbar(root, ...controls);
   const status = createStatus();
@@ -149,11 +151,13 @@ export function sequence(root, handle) {
     circularMap?.element.toggleAttribute("hidden", !showCircular);
     overview.element.hidden = showCircular || molecule.length < SHORT_SEQUENCE;
     linearMap.element.hidden = zoomField.hidden = mode === "circular";
+    let omitted = 0;
     const left = sideBySide ? Math.round(width * 0.48) : width;
     if (showCircular) {
       const maxWidth = mode === "both" && !sideBySide ? 440 : 640;
-      circularMap.draw(Math.min(left, maxWidth), sites);
+      omitted = circularMap.draw(Math.min(left, maxWidth), sites);
     } else if (!overview.element.hidden) overview.draw(width, 0, 0, sites);
+    siteNote.textContent = omitted ? `${pluralize(omitted, "site")} not on the circle` : "";
     if (mode !== "circular") {
       const height = sideBySide
         ? Math.max(circularMap.element.height.baseVal.value, MAP_HEIGHT)

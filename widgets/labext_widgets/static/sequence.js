@@ -268,6 +268,7 @@ var BAND_WIDTH = 13;
 var LANE_WIDTH = 17;
 var MAX_LANES = 4;
 var LABEL_GAP = 15;
+var MAX_LABELS = 45;
 var LETTER_WIDTH = 6.4;
 var TICK_RADIUS = 50;
 var MAX_HITS = 600;
@@ -287,7 +288,8 @@ var CircularMap = class {
     this.element.append(this.#background, this.#content, this.#foreground);
     this.element.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
   }
-  /** Draw the parts that do not depend on selection and search: bands, ticks, labels, sites. */
+  /** Draw the parts that do not depend on selection and search: bands, ticks, labels, sites.
+   * Return the number of sites without room for their label. */
   draw(width, sites) {
     const molecule = this.#molecule;
     const { annotations, length } = molecule;
@@ -340,6 +342,7 @@ var CircularMap = class {
       ),
       ...this.#name()
     );
+    return sites.length - columns.flat().filter(({ color }) => !color).length;
   }
   /** Draw the selection and the search hits. */
   highlight(selection, hits) {
@@ -366,11 +369,14 @@ var CircularMap = class {
     this.#background.replaceChildren(...background);
     this.#foreground.replaceChildren(...foreground);
   }
-  /** Return the labels of one side that fit, longest features first, with their height. */
+  /** Return the labels of one side that fit, sites and longest features first, with their height. */
   #placeLabels(labels, side, maxHeight) {
-    const visible = labels.filter(({ turn }) => turn < 0.5 === side > 0).sort((a, b) => b.size - a.size).slice(0, Math.floor(2 * maxHeight / LABEL_GAP)).sort((a, b) => side * (a.turn - b.turn));
+    const onSide = labels.filter(({ turn }) => turn < 0.5 === side > 0);
+    const sites = onSide.filter(({ color }) => !color).length;
+    const visible = onSide.sort((a, b) => b.size - a.size).slice(0, Math.min(Math.floor(2 * maxHeight / LABEL_GAP) + sites, MAX_LABELS)).sort((a, b) => side * (a.turn - b.turn));
     const heights = visible.map(({ turn }) => -Math.cos(2 * Math.PI * turn) * (this.#radius + 18));
-    return spreadLabels(heights, LABEL_GAP, maxHeight).map((y, i) => ({ ...visible[i], y }));
+    const limit = Math.max(maxHeight, visible.length * LABEL_GAP / 2);
+    return spreadLabels(heights, LABEL_GAP, limit).map((y, i) => ({ ...visible[i], y }));
   }
   #point(turn, radius) {
     const angle = 2 * Math.PI * turn;
@@ -1144,6 +1150,8 @@ function sequence(root, handle) {
   const zoomField = createField("Zoom", zoomSlider);
   const searchField = createSearch(actions);
   const siteField = createField("Sites", siteSelect);
+  const siteNote = createElement("span");
+  siteField.append(siteNote);
   const controls = [...circularMap ? [modeButtons] : [], zoomField, siteField, searchField];
   const toolbar = createToolbar(root, ...controls);
   const status = createStatus();
@@ -1164,11 +1172,13 @@ function sequence(root, handle) {
     circularMap?.element.toggleAttribute("hidden", !showCircular);
     overview.element.hidden = showCircular || molecule.length < SHORT_SEQUENCE;
     linearMap.element.hidden = zoomField.hidden = mode === "circular";
+    let omitted = 0;
     const left = sideBySide ? Math.round(width * 0.48) : width;
     if (showCircular) {
       const maxWidth = mode === "both" && !sideBySide ? 440 : 640;
-      circularMap.draw(Math.min(left, maxWidth), sites);
+      omitted = circularMap.draw(Math.min(left, maxWidth), sites);
     } else if (!overview.element.hidden) overview.draw(width, 0, 0, sites);
+    siteNote.textContent = omitted ? `${pluralize(omitted, "site")} not on the circle` : "";
     if (mode !== "circular") {
       const height = sideBySide ? Math.max(circularMap.element.height.baseVal.value, MAP_HEIGHT) : MAP_HEIGHT;
       linearMap.draw(sideBySide ? width - left - 8 : width, height, zoomToScale(zoom), sites);
