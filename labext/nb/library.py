@@ -191,6 +191,7 @@ _EXPONENT = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-\u2212+]?\d+<)")
 _SUBSCRIPT = re.compile(r"(?<=[A-Za-z)}])\$\s*_\s*\{?(\d+)\}?\s*\$")
 """A subscript as in `H$_2$O`."""
 
+_AND = re.compile(r"\s+and\s+")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
 _NOT_ESCAPED = re.compile(r"(?<!\\)[%&]")
 """Characters that many programs do not escape; `%` would begin a comment, and `&` be left out."""
@@ -216,6 +217,10 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
         field.value = _resolve_value(field.value, strings)
         if field.key == "file":  # names are not LaTeX, and a list is not decoded
             field.value = re.split(r"(?<!\\);", str(field.value))
+        elif field.key in ("author", "editor"):  # `{Food and Drug Administration}` is one author
+            field.value = re.sub(
+                r"\{[^{}]*\}", lambda group: _AND.sub("\xa0and\xa0", group[0]), field.value
+            )
         elif field.key == "url":
             field.value = re.sub(r"\\?~(?:\{\})?", r"\\textasciitilde{}", str(field.value))
     library = middlewares.LatexDecodingMiddleware(keep_math_mode=False).transform(library)

@@ -18,11 +18,16 @@ _HEAD = 4000
 """Characters at the beginning of a text in which bibliographic fields are looked for."""
 
 _FIELD = re.compile(
-    r"^(?:[^\w\n]|_)*(authors?|year|date|published|journal|volume|number|pages|publisher|doi)[*_]*[^\S\n]*[:=](?:[^\S\n]|[*_])*(\S.*)$",
+    r"^(?:[^\w\n]|_)*(authors?|year|date|published|journal|volume|number|pages|publisher|doi|url)[*_]*[^\S\n]*[:=](?:[^\S\n]|[*_])*(\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]*[A-Za-z0-9]")
+_DOI = re.compile(r"\b10\.\d{4,9}/(?:[-._;()/:A-Za-z0-9]|[<>](?=\d))*[A-Za-z0-9]")
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+_ORGANIZATION = re.compile(
+    r"\b(?:Academ(?:y|ies)|Administration|Agency|Association|Cent(?:er|re)s?|Collaboration|Commission|"
+    r"Committee|Company|Consorti(?:a|um)|Council|Department|Foundation|Group|Inc|Institutes?|"
+    r"Laborator(?:y|ies)|Ministry|Network|Organi[sz]ation|Project|Society|Team|Union|University)\b"
+)
 _BIBTEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\textbraceleft{}",
@@ -82,6 +87,7 @@ def source_reference(record: Record, text: str = "") -> Reference:
     year = _YEAR.search(" ".join(fields.get(name, "") for name in ("year", "date", "published")))
     journal = fields.get("journal", "")
     part = {name: fields.get(name, "") if journal else "" for name in ("volume", "number", "page")}
+    url = url or (fields["url"] if fields.get("url", "").startswith("http") else "")
     doi = _DOI.search(fields.get("doi", "")) or _DOI.search(url)
     return Reference(
         str(record["id"]),
@@ -111,7 +117,10 @@ def split_authors(text: str) -> list[str]:
     text = re.sub(r"[,;]?\s+et al\b.*", "", text)
     parts = [part.strip() for part in re.split(r"[,;&]|\band\b", text) if part.strip(" .")]
     families, given = parts[::2], parts[1::2]
-    if ";" in text:
+    first = parts[0] if parts else ""
+    if _ORGANIZATION.search(text if " " not in first else first) and not re.search("[,;]", text):
+        names = [text]  # Food and Drug Administration
+    elif ";" in text:
         names = re.split(r";\s*(?:(?:and\b|&)\s*)?", text)
     elif len(families) == len(given) and all(map(_is_initials, given)):
         names = [", ".join(pair) for pair in zip(families, given, strict=True)]
@@ -142,7 +151,9 @@ def format_reference(reference: Reference) -> tuple[str, str, str]:
     authors = f"{_join_authors(reference.authors)}{year}" if reference.authors else ""
     before = authors and f"{authors.removesuffix('.')}."
     after = [] if reference.authors or not reference.year else [reference.year]
-    link = f"https://doi.org/{reference.doi}" if reference.doi else reference.url
+    link = (
+        f"https://doi.org/{quote(reference.doi, safe='/:;()')}" if reference.doi else reference.url
+    )
     file_name = "" if reference.file_name == reference.title else reference.file_name
     issue = f"({reference.number})" if reference.number else ""
     volume = f" {reference.volume}{issue}" if reference.volume else ""
@@ -177,7 +188,7 @@ def to_bibtex(references: Iterable[Reference]) -> str:
 
 def _bibtex_entry(key: str, reference: Reference) -> str:
     fields = {
-        "author": " and ".join(_bibtex_text(_family_first(name)) for name in reference.authors),
+        "author": " and ".join(map(_bibtex_name, reference.authors)),
         # Inner braces keep the capitals of names and acronyms.
         "title": f"{{{_bibtex_text(reference.title)}}}",
         "journal": _bibtex_text(reference.journal),
@@ -192,6 +203,12 @@ def _bibtex_entry(key: str, reference: Reference) -> str:
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{'article' if reference.journal else 'misc'}{{{key},", *lines, "}"]) + "\n"
+
+
+def _bibtex_name(name: str) -> str:
+    """Return an author; braces keep BibTeX from dividing the name of an organization."""
+    text = _bibtex_text(_family_first(name))
+    return f"{{{text}}}" if "," not in name and _ORGANIZATION.search(name) else text
 
 
 def _family_first(name: str) -> str:

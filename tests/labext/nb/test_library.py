@@ -343,3 +343,18 @@ def test_empty_library_is_refused(tmp_path: Path) -> None:
     (tmp_path / "l.bib").write_text("% nothing\n")
     with pytest.raises(InputError, match="no entries"):
         read_library(tmp_path / "l.bib")
+
+
+def test_group_author_doi_with_brackets_and_address_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "library.bib"
+    doi = "10.1002/(SICI)1097(19990605)63:5<589::AID-BIT8>3.0.CO;2-A"
+    path.write_text(
+        "@article{a, title = {Rates}, author = {{Food and Drug Agency} and Li, Bo}, "
+        f"doi = {{{doi}}}, url = {{https://example.org/rates}}}}",
+        encoding="utf-8",
+    )
+    (entry,) = read_library(path).entries
+    reference = source_reference({"id": "source:a", "title": entry.title}, entry.text)
+    assert reference.authors == ("Food and Drug Agency", "Li, Bo")
+    assert (reference.doi, reference.url) == (doi, "https://example.org/rates")
+    assert "63:5%3C589::AID-BIT8%3E3.0.CO;2-A" in format_reference(reference)[2]

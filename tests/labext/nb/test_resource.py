@@ -250,6 +250,9 @@ def test_fields_are_read_from_the_beginning_of_the_text() -> None:
         ("Smith AB, Jones C, et al.", ["Smith AB", "Jones C"]),
         ("The ENCODE Consortium; WHO", ["The ENCODE Consortium", "WHO"]),
         ("Institute of Health and Care; Li, B.", ["Institute of Health and Care", "Li, B."]),
+        ("Food and Drug Administration", ["Food and Drug Administration"]),
+        ("Centers for Control and Prevention", ["Centers for Control and Prevention"]),
+        ("A. Li and the ENCODE Consortium", ["A. Li", "the ENCODE Consortium"]),
         ("Anderson", ["Anderson"]),
         ("Anderson, Carson.", ["Anderson, Carson"]),
     ],
@@ -288,6 +291,8 @@ def test_bibtex_has_unique_keys_and_escapes_its_special_characters() -> None:
     pubmed = to_bibtex([Reference("source:a", "Rates", ("Smith JA", "van Berg C", "The WHO"))])
     assert pubmed.startswith("@misc{smithrates,\n")
     assert "author = {Smith, J. A. and van Berg, C. and The WHO}" in pubmed
+    group = Reference("source:a", "T", ("World Health Organization", "Li, B."))
+    assert "author = {{World Health Organization} and Li, B.}" in to_bibtex([group])
     twice = to_bibtex([Reference("source:a", "Same title"), Reference("source:b", "Same title")])
     assert "@misc{same-title," in twice
     assert "@misc{same-title_2," in twice
