@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -41,6 +42,8 @@ _DEFINITION = re.compile(
     r"DeclareRobustCommand|DeclareMathOperator)\*?\s*\{?\s*\\?(?P<name>[a-zA-Z@]+)\s*\}?\s*"
     r"(?P<parameters>(?:\[[^\]]*\]\s*)*|[#\d]*)(?=\{)"
 )
+
+_PARAMETER = re.compile("#([1-9])")
 
 _MAX_DEFINITION_LENGTH = 500
 """Maximum characters of the text of a macro: definitions that double each other stay small."""
@@ -189,7 +192,8 @@ class _Converter:
             ],
             prepend=True,
         )
-        text_context = latex2text.get_default_latex_context_db()
+        self._definitions = itertools.count()
+        self._text_context = text_context = latex2text.get_default_latex_context_db()
         text_context.add_context_category(
             "labext",
             macros=[latex2text.MacroTextSpec(name, text) for name, (_, text) in _MACROS.items()],
@@ -221,12 +225,14 @@ class _Converter:
 
     def text(self, latex: str) -> str:
         """Return the text of LaTeX; raise Exception if pylatexenc can't parse it."""
+        return reading.resolve_superscripts(self._marked_text(latex))
+
+    def _marked_text(self, latex: str) -> str:
         walker = self._walker(latex, latex_context=self._parsing_context, tolerant_parsing=True)
-        text = str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
-        return reading.resolve_superscripts(text)
+        return str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
 
     def take_definitions(self, source: str) -> str:
-        """Return the source without its definitions; macros without parameters are expanded."""
+        """Return the source without its definitions; macros that use a parameter once expand."""
         kept: list[str] = []
         start = 0
         while (match := _DEFINITION.search(source, start)) is not None:
@@ -236,13 +242,38 @@ class _Converter:
             for _ in range(groups):
                 end = group_end(source, end)
             content = source[body + 1 : end - 1]
-            is_simple = groups == 1 and not match["parameters"]
-            if is_simple and len(content) <= _MAX_DEFINITION_LENGTH:
-                text = self.text(content)
+            if groups == 1 and len(content) <= _MAX_DEFINITION_LENGTH:
+                text = self._marked_text(content)
                 if len(text) <= _MAX_DEFINITION_LENGTH:
-                    self._macro_texts[match["name"]] = text
+                    self._define(match["name"], match["parameters"], text)
             start = max(end, match.end())
         return "".join([*kept, source[start:]])
+
+    def _define(self, name: str, parameters: str, text: str) -> None:
+        """Define a macro by its text; `parameters` is `[2]`, `[2][default]` or `#1#2`."""
+        from pylatexenc import latex2text, macrospec
+
+        if not parameters:
+            self._macro_texts[name] = text
+            return
+        count, *defaults = re.findall(r"\[([^\]]*)\]", parameters) or [parameters[-1]]
+        used = _PARAMETER.findall(text)
+        if not count.isdecimal() or len(used) > len(set(used)):
+            return  # repeated arguments would let nested macros grow without limit
+
+        def expand(node: Any, l2tobj: Any) -> str:
+            texts = [l2tobj.nodelist_to_text([item]) for item in node.nodeargd.argnlist if item]
+            texts = [*defaults[: int(count) - len(texts)], *texts]
+            return _PARAMETER.sub(lambda match: "".join(texts[int(match[1]) - 1 :][:1]), text)
+
+        arguments = "[" * len(defaults) + "{" * (int(count) - len(defaults))
+        category = f"definition {next(self._definitions)}"
+        self._parsing_context.add_context_category(
+            category, macros=[macrospec.MacroSpec(name, arguments)], prepend=True
+        )
+        self._text_context.add_context_category(
+            category, macros=[latex2text.MacroTextSpec(name, expand)], prepend=True
+        )
 
 
 def _table_text(node: Any, l2tobj: Any) -> str:

@@ -100,13 +100,17 @@ def test_macros_that_a_latex_document_defines_are_expanded(read):
         r"\newcommand{\ecoli}{\textit{E.~coli}}"
         r"\newcommand\strain[1]{strain \textsc{#1}}"
         r"\def\both{\ecoli{} K-12}"
+        r"\newcommand{\rate}[2][2]{#1 to #2~nM\,s$^{-1}$}\def\power#1{10\textsuperscript{#1}}"
+        r"\newcommand{\twice}[1]{#1 #1}"
         r"\newenvironment{steps}{\begin{enumerate}}{\end{enumerate}}"
         r"\title{Growth of \ecoli}"
     )
-    body = r"\begin{document}\both{} and \strain{DH10B}.\end{document}"
+    text = r"\both{} and \strain{DH10B}: \rate{12.5}, \rate[3]{9}, \power{6} \twice{twice}."
+    body = rf"\begin{{document}}{text}\end{{document}}"
     result = read(f"{definitions}{body}".encode(), "paper.tex")
     assert result.title == "Growth of E. coli"
-    assert result.text == "E. coli K-12 and DH10B."
+    expected = "strain DH10B: 2 to 12.5 nM s^-1, 3 to 9 nM s^-1, 10^6 twice."
+    assert result.text == f"E. coli K-12 and {expected}"
 
 
 def test_macros_of_latex_that_double_each_other_stay_small(read):
