@@ -243,8 +243,27 @@ def mark_formulas(tree: Any) -> None:
         formula.text = text
 
 
+_LINKED_SUPERSCRIPTS = (
+    "//*[local-name()='sup' or local-name()='superscript']"
+    "[.//*[local-name()='a' or local-name()='xref'] or parent::a[@href] or "
+    "parent::*[local-name()='xref']] | "
+    "//a[@role='doc-noteref' or @*[name()='epub:type']='noteref'][not(.//sup)]"
+)
+_NOTE_NUMBERS = re.compile(r"\s*(?:\d{1,3}|[a-z]|[*†‡§]+)(?:\s*[-,;–]\s*(?:\d{1,3}|[a-z]))*\s*")
+
+
 def mark_exponents(tree: Any) -> None:
-    """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106."""
+    """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106.
+
+    Superscripts that are links to notes and references are put in brackets: `mg[3]`, not `mg3`.
+    """
+    for element in tree.xpath(_LINKED_SUPERSCRIPTS):
+        if _NOTE_NUMBERS.fullmatch("".join(element.itertext())):
+            element.text = f"[{element.text or ''}"
+            if len(element):
+                element[-1].tail = f"{element[-1].tail or ''}]"
+            else:
+                element.text += "]"
     mark_superscripts(tree.xpath(_SUPERSCRIPTS))
 
 

@@ -133,6 +133,16 @@ def test_exponents_of_numbers_in_html_and_xml_are_marked(read, name):
     assert read(names.encode(), "page.xml").text == "10^6, 10^−3"
 
 
+def test_superscripts_that_are_links_to_notes_are_in_brackets(read):
+    html = (
+        'mg<sup><a href="#a">1</a>,<a href="#b">2</a></sup>, 37<a href="#c"><sup>3</sup></a>, '
+        '<a href="#d" role="doc-noteref">4</a>, K<sup><a href="#a">[5]</a></sup>, 10<sup>6</sup>'
+    )
+    assert read(f"<p>{html}</p>".encode(), "page.html").text == "mg[1,2], 37[3], [4], K[5], 10^6"
+    xml = '<a><p>5 mg<sup><xref rid="r1">1</xref></sup> and <sup>2</sup>H.</p></a>'
+    assert read(xml.encode(), "page.xml").text == "5 mg[1] and 2H."
+
+
 FORMULA = (
     "<math><semantics><mrow><mn>3</mn><mo>×</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow>"
     "</msup></mrow><annotation>3 \\times</annotation></semantics></math>"
