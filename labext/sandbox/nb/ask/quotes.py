@@ -155,7 +155,7 @@ def _best_part(hit: Hit, stems: frozenset[str]) -> str:
 
 
 def _trimmed_sections(hit: Hit) -> Iterator[str]:
-    """Yield the parts of a passage between reference lists."""
+    """Yield the parts of a passage without reference lists."""
     text = hit.text
     headings = passages.find_headings(text)
     start = 0
@@ -163,7 +163,8 @@ def _trimmed_sections(hit: Hit) -> Iterator[str]:
     for begin, _, title in [*headings, (len(text), len(text), "")]:
         drops = begin < len(text) and extractive.is_link_list(title)
         if begin == len(text) or drops != dropped:
-            if not dropped and (part := _trim(text[start:begin])):
+            part = _trim(text[start:begin])
+            if part and (not dropped or extractive.is_prose(part)):
                 yield part
             start, dropped = begin, drops
 

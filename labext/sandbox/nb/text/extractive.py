@@ -25,6 +25,11 @@ _LINK_LISTS = (
 _STATEMENTS = "acknowledge?ments?|funding|author contributions|competing interests"
 _LINK_LIST = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS})[ :]*$")
 _BACK_MATTER = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS}|{_STATEMENTS})[ :]*$")
+_REFERENCE = re.compile(
+    r"(?m)^\s*(?:\[|[-*+•]\s|\d+[.)]\s)|\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\b[A-Z]\.(?!\w)"
+)
+"""A part of an entry of a list of references: its mark, a year, an address or an initial."""
+
 _NAME = re.compile(
     r"(?:[A-Z]\.[ -]?)+[^\W\d_][\w'’-]+|[^\W\d_][\w'’-]+,? ?(?:[A-Z]\.[ -]?)+(?: and\b)?"
 )
@@ -38,6 +43,15 @@ _MAX_HEADING_WORDS = 12
 def is_link_list(heading: str) -> bool:
     """Return whether a section, judging by its heading, such as `References`, has only links."""
     return _LINK_LIST.match(heading) is not None
+
+
+def is_prose(text: str) -> bool:
+    """Return whether most of a text below such a heading are sentences without references."""
+    paragraphs = [item.strip() for item in re.split(r"\n[ \t]*\n", text)]
+    prose = [
+        item for item in paragraphs if _SENTENCE_END.search(item) and not _REFERENCE.search(item)
+    ]
+    return 2 * sum(map(len, prose)) > len(text)
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,16 @@ def test_headings_rulers_and_reference_lists_are_dropped():
     assert request("taper of a window", [continued]) == NO_MATCH
 
 
+def test_prose_below_a_heading_of_references_is_quoted():
+    text = "## References\n\nA reference borrows a value without taking ownership of it.\n"
+    answer = request("What does a reference borrow?", [hit("source:a", 1, text)])
+    assert [one.quote for one in answer.citations] == [
+        "A reference borrows a value without taking ownership of it."
+    ]
+    listed = "## References\n\nSmith J. A reference borrows a value.\n\nLi B. Values, 1999.\n"
+    assert request("What does a reference borrow?", [hit("source:a", 1, listed)]) == NO_MATCH
+
+
 def test_acknowledgements_are_quoted():
     text = "Acknowledgements\n----------------\n\njusText was developed at Masaryk University.\n"
     answer = request("At which university was jusText developed?", [hit("source:a", 1, text)])
