@@ -44,6 +44,7 @@ INTRODUCTION = "### Passages that match best"
 
 _WORD = re.compile(r"\w[\w'’\-]*")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_COMMENT = re.compile(r"^\s*#{1,6}(?=\s)")
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n")
 _NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
 
@@ -279,11 +280,12 @@ def _row_quote(citations: Sequence[Citation], stems: frozenset[str]) -> str:
 def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
     """Return a quotation as Markdown with its matching words in bold, and its mark.
 
-    Headings, such as the names of the sheets of a table, and items keep their lines; rows are
-    tables.
+    Headings, such as the names of the sheets of a table, and items keep their lines; comments have
+    no `#`, which would be a heading; rows are tables.
     """
     lines = [
-        " ".join(line.split()) for line in passages.display_lines(citation.quote, headings=True)
+        " ".join(_COMMENT.sub("", line).split())
+        for line in passages.display_lines(citation.quote, headings=True)
     ]
     blocks: list[str] = []
     for is_row, group in groupby(lines, lambda line: passages.CELL_SEPARATOR in f" {line} "):

@@ -131,9 +131,11 @@ def _paragraphs(block: str) -> Iterator[tuple[str | None, str]]:
     for number, line in enumerate(all_lines):
         after = all_lines[number + 1] if number + 1 < len(all_lines) else ""
         is_row = " | " in line or line.startswith("|") or "\t" in line
-        is_heading = not is_row and (
-            bool(_HEADING.match(line)) or (not lines and _is_title(line, after))
-        )
+        mark = _HEADING.match(line)
+        before = all_lines[number - 1] if number else ""
+        if mark and mark[0].split() in (before.split()[:1], after.split()[:1]):
+            line, mark = line[mark.end() :], None  # a comment of several lines
+        is_heading = not is_row and (bool(mark) or (not lines and _is_title(line, after)))
         is_ruler = _RULER.fullmatch(line) is not None
         if lines and (is_heading or is_row or is_ruler or _LIST_MARK.match(line)):
             yield title, "\n".join(lines)

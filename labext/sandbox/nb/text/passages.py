@@ -29,6 +29,9 @@ _ITEM = re.compile(r"(?:[-*+•·]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)]|:?\w[\w ]{0,30
 _NUMBERED_ITEM = re.compile(r"\(?([0-9]{1,3})[.)][ \t]")
 _LETTERED_ITEM = re.compile(r"\(?[a-z][.)][ \t]")
 _LOWER_FIELD = re.compile(r"[a-z][\w ]{1,30}:[ \t]")
+_OWN_LINE = re.compile(r"#{1,6}[ \t]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+"""The beginning of a comment or of an entry of a log."""
+
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
 _ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
@@ -154,8 +157,9 @@ def is_row_of_values(line: str) -> bool:
 def display_lines(text: str, *, headings: bool = False) -> list[str]:
     """Return a text's lines for display: wrapped lines joined, rulers removed.
 
-    Rows of tables, list items and fields such as `Name: value` remain separate lines. So do
-    headings, without their marks, if `headings` is true; else they are removed.
+    Rows of tables, list items, comments, entries of logs and fields such as `Name: value` remain
+    separate lines. So do headings, without their marks, if `headings` is true; else they are
+    removed.
     """
     layout = _parse_layout(text)
     titles = {_line_start(text, start): title for start, (_, title) in layout.headings.items()}
@@ -167,7 +171,7 @@ def display_lines(text: str, *, headings: bool = False) -> list[str]:
     for line in text.split("\n"):
         stripped = line.strip()
         is_row = start in layout.rows or is_row_of_values(stripped)
-        keeps = is_row or start in layout.items
+        keeps = is_row or start in layout.items or _OWN_LINE.match(stripped)
         if headings and start in titles:
             lines.append(titles[start])
             joins = False

@@ -47,6 +47,12 @@ def test_lists_of_names_are_no_key_sentences(names: str) -> None:
     assert key_sentences(text, 3) == ["The method of F. Sanger was improved by A. Coulson."]
 
 
+def test_comments_of_several_lines_are_sentences() -> None:
+    text = "# The plates were read at noon\n# by the reader of the lab.\nOD = 0.6"
+    first = parse_sentences(text)[0]
+    assert first.text == "The plates were read at noon by the reader of the lab."
+
+
 def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() -> None:
     assert [
         (sentence.text, sentence.heading, sentence.complete) for sentence in parse_sentences(TEXT)

@@ -97,6 +97,15 @@ def test_prose_below_a_heading_of_references_is_quoted():
     assert request("What does a reference borrow?", [hit("source:a", 1, listed)]) == NO_MATCH
 
 
+def test_comments_and_entries_of_logs_are_quoted_as_lines():
+    text = "# Rate of DH10B\n# at noon\n2026-03-05 10:00 start of\n the pump\n2026-03-05 10:01 end"
+    answer = request("What is the rate of DH10B at noon?", [hit("source:a", 1, text)])
+    assert (
+        "> **Rate** of **DH10B**  \n> at **noon**  \n> 2026-03-05 10:00 start of the pump  \n"
+        "> 2026-03-05 10:01 end [source:a]"
+    ) in answer.text
+
+
 def test_acknowledgements_are_quoted():
     text = "Acknowledgements\n----------------\n\njusText was developed at Masaryk University.\n"
     answer = request("At which university was jusText developed?", [hit("source:a", 1, text)])
