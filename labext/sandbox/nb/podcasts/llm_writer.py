@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -195,8 +197,26 @@ def remove_numbers(turns: Iterable[Turn], material: set[str]) -> list[Turn]:
 
 def _json_objects(reply: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects in a reply, including nested ones and those in truncated JSON."""
-    for value in chat.parse_json(reply[:MAX_REPLY_LENGTH], "{"):
+    for value in chat.parse_json(_without_final_commas(reply), "{"):
         yield from _nested_objects(value)
+
+
+def _without_final_commas(reply: str) -> str:
+    """Return a reply without commas after the last element, which JSON does not allow."""
+    return re.sub(r",(?=\s*[}\]])", "", reply[:MAX_REPLY_LENGTH])
+
+
+def _is_broken(reply: str) -> bool:
+    """Return whether the JSON of a reply is invalid, such as by a quotation mark in a text."""
+    text = _without_final_commas(reply)
+    start = text.find("{")
+    if start < 0:
+        return False
+    try:
+        json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _nested_objects(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -245,7 +265,7 @@ def _first_text(
 
 
 def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:
-    """Return the speaker that a name refers to: by full name, first word, or `Speaker 1`."""
+    """Return the speaker that a name refers to: by full name, some words of it, or `Speaker 1`."""
     normalized = _normalize_name(name)
     if not normalized:
         return None
@@ -255,7 +275,11 @@ def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:
         for speaker in speakers
         if _normalize_name(speaker.name).split()[:1] == normalized.split()[:1]
     ]
-    for matches in (full_matches, first_word_matches):
+    words = set(normalized.split())
+    word_matches = [
+        speaker for speaker in speakers if words <= set(_normalize_name(speaker.name).split())
+    ]
+    for matches in (full_matches, first_word_matches, word_matches):
         if len(matches) == 1:
             return matches[0]
     number = re.fullmatch(r"speaker (\d)", normalized)
@@ -265,7 +289,9 @@ def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:
 
 
 def _normalize_name(name: str) -> str:
-    return " ".join(re.sub(r"[^\w\s'-]", " ", name.casefold()).split())
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    plain = "".join(char for char in letters if not unicodedata.combining(char))
+    return " ".join(re.sub(r"[^\w\s'-]", " ", plain).split())
 
 
 _PIECE_LENGTH = 1200
@@ -438,8 +464,8 @@ class LlmScriptWriter:
     def _request(self, prompt: str, parse: Callable[[str], Sequence[T]], problem: str) -> list[T]:
         """Return the parsed reply of the model.
 
-        One that can't be parsed or is cut off is requested once more. Of a second one that is cut
-        off, what is complete is used.
+        One that can't be parsed or is cut off is requested once more. Of a second one that is
+        invalid or cut off, what is complete is used.
         """
         messages = [
             {"role": "system", "content": system_prompt(self._plan)},
@@ -452,9 +478,11 @@ class LlmScriptWriter:
                 self._site, self._model, messages, None, self._plan.max_tokens, monitor
             )
             items = list(parse(reply)) or items
-            if items and not monitor.is_truncated:
+            is_broken = _is_broken(reply)
+            if items and not monitor.is_truncated and not is_broken:
                 break
-            mistake = _TOO_LONG if monitor.is_truncated else problem
+            mistake = "no valid JSON" if is_broken else problem
+            mistake = _TOO_LONG if monitor.is_truncated else mistake
             followup = (
                 f"That was {mistake}. Answer again, with the JSON object that was asked for and no "
                 "more."

@@ -169,7 +169,7 @@ def test_missing_speakers_are_requested_once_more(site, talker, provider):
     assert "no dialogue of Alex, Robin Hood" in provider.requests[-1].text
 
 
-def test_dialogue_cut_at_the_limit_of_length_is_requested_once_more(site, talker, provider):
+def test_dialogue_that_is_cut_off_or_invalid_is_requested_once_more(site, talker, provider):
     whole = expected_prompt(("Alex", "Hello."), ("Robin", "It does."), ("Alex", "Good night."))
     cut = respond_with(200, completion(whole[:-30], "length"))
     provider.replies = lambda _body: whole
@@ -264,6 +264,7 @@ def test_titles_count_towards_the_length_of_the_material(site, talker, provider,
         '"Two."}, {"speaker": "Alex", "dialogue": "Thr',
         '{"a": {"b": [{"name": "alex", "line": "One."}, {"Speaker": "ROBIN", "Text": "Two."}]}}',
         "Alex: One.\n\n- **Robin Hood**: Two.\nMy thoughts: none.",
+        '{"a": [{"speaker": "Álex", "text": "One.",}, {"speaker": "Hood", "text": "Two."},],}',
         '{"speaker": "Speaker 1", "text": "One."}\n{"speaker": "Speaker 2", "text": "Two."}',
     ],
 )
