@@ -270,6 +270,7 @@ class _GoogleForm(WireForm):
     models = "/models?pageSize=1000"
 
     _REFUSALS = frozenset({"SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"})
+    _FAILURES = frozenset({"OTHER", "LANGUAGE"})
     _METHODS = frozenset({"generateContent", "embedContent"})
     _ROLES: ClassVar = {"user": "user", "assistant": "model"}
 
@@ -302,8 +303,9 @@ class _GoogleForm(WireForm):
         text = "".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
         reason = candidate.get("finishReason")
         refusal = f"the reply was blocked ({reason})" if reason in self._REFUSALS else ""
+        error = reason if reason in self._FAILURES else ""
         is_truncated = reason == "MAX_TOKENS"
-        return Piece(text, usage, reason is not None, refusal, is_truncated=is_truncated)
+        return Piece(text, usage, reason is not None, refusal, error, is_truncated)
 
     def parse_reply(self, value: Any) -> Piece:
         if "candidates" not in value and "promptFeedback" not in value:

@@ -379,6 +379,10 @@ def _error_message(text: str) -> str:
         value = value[0]
     for name in ("error", "detail", "message"):
         if isinstance(value, dict) and value.get(name):
+            metadata = value[name].get("metadata") if isinstance(value[name], dict) else None
+            raw = metadata.get("raw") if isinstance(metadata, dict) else None
+            if isinstance(raw, str) and raw:  # OpenRouter: the error of the provider behind it
+                return _error_message(raw)
             value = value[name]
     return value if isinstance(value, str) else text
 

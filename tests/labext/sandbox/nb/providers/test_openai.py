@@ -113,6 +113,14 @@ def test_batch_that_is_too_large_is_halved(site, provider, add_model, status, er
         calls.embed(site, model, texts[:2])
 
 
+OPENROUTER = {
+    "error": {
+        "message": "Provider returned error",
+        "metadata": {"raw": '{"error": {"message": "Model is down."}}', "provider_name": "Other"},
+    }
+}
+
+
 @pytest.mark.parametrize(
     ("fault", "output"),
     [
@@ -121,6 +129,7 @@ def test_batch_that_is_too_large_is_halved(site, provider, add_model, status, er
             "403: “Not for you.”. Check its key, or give it another.",
         ),
         (openai_server.respond_with(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
+        (openai_server.respond_with(502, OPENROUTER), "502: “Model is down.”"),
         (openai_server.respond_with(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
         (openai_server.respond_with(500, ""), "500: “Internal Server Error”"),
         (openai_server.respond_with(302, ""), "302"),

@@ -511,6 +511,13 @@ def test_failure_of_a_reply_in_one_piece_is_an_error(site, connect):
             calls.chat(site, connect(server), TALK)
 
 
+def test_reply_that_google_ends_for_another_reason_is_an_error(site, connect):
+    end = 'data: {"candidates": [{"finishReason": "LANGUAGE"}]}\n\n'
+    with model_servers.serving("google") as server:
+        server.fault = lambda handler: handler.stream(["It is "], cut=end)
+        assert "stopped its reply: “LANGUAGE”" in failure(site, connect(server))
+
+
 def test_stream_of_comments_alone_times_out(site, server, connect):
     def keep_alive(handler: Handler) -> None:
         handler.stream(["It is "], cut="")
