@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import Depends, Request
 from fastapi.responses import Response
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 from starlette.requests import ClientDisconnect
 
@@ -49,15 +49,16 @@ def find_teammate(
     An owner may access the accounts of its organization. Other callers get 403 for any address, so
     that the existence of accounts is not revealed. `field` names the parameter in errors.
     """
-    if email is None or email == caller.email:
+    if email is None or email.lower() == caller.email.lower():
         return caller
     if not caller.owner:
         raise forbidden(f"{field}: only an owner of the organization may see a teammate's jobs.")
     matches = select(Account).where(
-        Account.email == email, Account.organization_id == caller.organization_id
+        func.lower(Account.email) == email.lower(),
+        Account.organization_id == caller.organization_id,
     )
     # PostgreSQL refuses texts with NUL characters.
-    teammate = None if "\0" in email else session.scalars(matches).one_or_none()
+    teammate = None if "\0" in email else session.scalars(matches).first()
     if teammate is None:
         raise not_found(
             f"{field}: no account of your organization has the address {quote_value(email)}."
