@@ -209,6 +209,8 @@ class SignIn:
                 for name in secret_store.SECRET_NAMES[self.service]:
                     config.forget_secret(self.service, target.profile, name)
                 note = " The keyring entry is deleted."
+                if secret_store.is_in_keyring(self.service, target.profile):
+                    note = " The keyring refused to delete its entry: delete it in its own program."
         output.print_message(
             f"Signed out of {target.base_url}.{note} `%{self.service} login` signs in again."
         )

@@ -243,6 +243,17 @@ def test_logout_keeps_the_keyring_by_default(
         run("%lab login")
 
 
+def test_logout_says_that_the_keyring_refused_to_delete_its_entry(
+    run: Run, box: Sandbox, address: str, user: User, ring: MemoryKeyring,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    user.answers = [box.lab.api_key]
+    run(f"%lab connect {address} --save work --keep")
+    monkeypatch.setattr(ring, "delete_password", lambda *_: None)
+    run("%lab logout --yes")
+    assert "The keyring refused to delete its entry" in capsys.readouterr().out
+
+
 def test_typed_key_is_forgotten_at_logout(run: Run, box: Sandbox, address: str, user: User) -> None:
     user.answers = [box.lab.api_key]
     run(f"%lab connect {address}")
