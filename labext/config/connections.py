@@ -25,7 +25,7 @@ from labext.config.profiles import (
     service_url,
 )
 from labext.config.secret_store import from_environment
-from labext.errors import SetupError
+from labext.errors import InputError, SetupError
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,10 @@ def connection_from_environment(service: Service, base_url: str) -> Connection:
         for name in secret_store.SECRET_NAMES[service]
     }
     options = {name: from_environment(service, name) for name in OPTIONS}
-    return _build_connection(service, None, service_url(service, base_url), secrets, options)
+    source = secret_store.environment_variable(service, "base_url")
+    return _build_connection(
+        service, None, _checked_url(service, base_url, source), secrets, options
+    )
 
 
 def connection_from_profile(service: Service, name: str) -> Connection:
@@ -181,9 +184,16 @@ def connection_from_profile(service: Service, name: str) -> Connection:
         for secret in secret_store.SECRET_NAMES[service]
     }
     options = {key: _number_to_text(value) for key, value in entry.items()}
-    return _build_connection(
-        service, name, service_url(service, entry["base_url"]), secrets, options
-    )
+    source = f"the profile {name} in {profiles_path()}"
+    url = _checked_url(service, entry["base_url"], source)
+    return _build_connection(service, name, url, secrets, options)
+
+
+def _checked_url(service: Service, base_url: str, source: str) -> str:
+    try:
+        return service_url(service, base_url)
+    except InputError as error:
+        raise error.with_hint(f"It is set by {source}.") from None
 
 
 def connection_from_sandbox(service: Service) -> Connection:

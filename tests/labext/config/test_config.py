@@ -331,6 +331,19 @@ def test_connect_returns_a_client_of_the_profile(isolated: Path) -> None:
     assert "sandbox-key" not in repr(client)
     with pytest.raises(InputError, match="no client"):
         labext.connect("gobs")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="no client"):
+        labext.connect(["jobs"])  # type: ignore[call-overload]
+
+
+def test_invalid_address_names_where_it_is_set(
+    isolated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_profiles(isolated, '[course.jobs]\nbase_url = "jobs.example.org"\n')
+    with pytest.raises(InputError, match=r"the profile course in .*profiles\.toml"):
+        config.connection("jobs", "course")
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "jobs.example.org")
+    with pytest.raises(InputError, match="It is set by LABEXT_JOBS_BASE_URL"):
+        config.connection("jobs")
 
 
 @pytest.mark.parametrize("url", ["http://lab.example.org", "http://127.0.0.1:9/api/v2"])
