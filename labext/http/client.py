@@ -21,6 +21,7 @@ from labext.http.connection_pool import (
     ResponseLimits,
     SessionPool,
     Timeout,
+    first_check,
     read_body,
 )
 from labext.http.download import AuthenticatedSource, OnBytes, download_file
@@ -98,6 +99,8 @@ class HttpClient:
         self._rate_limiter = rate_limiter or UnlimitedRateLimiter()
         self._map_error = map_error
         self._final_statuses = final_statuses
+        if (seconds := first_check.get()) is not None:
+            timeout, patience = (5, seconds), seconds
         self._options = RequestOptions(
             service=service,
             verify=verify,

@@ -228,6 +228,9 @@ One number stands for both.
 
 DEFAULT_TIMEOUT = (5, 60)
 
+first_check: ContextVar[float | None] = ContextVar("first_check", default=None)
+"""Seconds for which clients that are created in this context wait for a response, with retries."""
+
 _MAX_IDLE_SECONDS = 1.0
 """Idle seconds after which a connection is not used for a request that must not be sent twice."""
 

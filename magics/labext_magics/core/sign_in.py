@@ -140,6 +140,9 @@ class SignInMethod:
 _LIKE_ADDRESS = re.compile(r"[:/]|^localhost$|\.[A-Za-z]{2,}$")
 """Matches names that are probably addresses without a scheme."""
 
+CHECK_SECONDS = 15.0
+"""Seconds that a service has to respond to the first request of a connection."""
+
 TLS_PROBE_TIMEOUT = 5.0
 """Timeout in seconds for a server's TLS handshake."""
 
@@ -359,7 +362,7 @@ class SignIn:
         """
         complete = method.is_known(target)
         try:
-            return target, self.verify(target if complete else replace(target, secrets={})), False
+            return target, self._check(target if complete else replace(target, secrets={})), False
         except (SignInError, AccessError) as error:
             if complete and isinstance(error, AccessError):
                 raise
@@ -370,10 +373,21 @@ class SignIn:
                 output.print_message(f"The stored {method.noun} is not accepted.")
         entered = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
         try:
-            return entered, self.verify(entered), True
+            return entered, self._check(entered), True
         except SignInError as error:
             next_step = f"Run this line again, and enter another {method.noun}."
             raise error.with_next_step(next_step) from None
+
+    def _check(self, target: Connection) -> str:
+        """Return the summary of `verify`, which a silent server keeps for `CHECK_SECONDS` only."""
+        from labext.http.connection_pool import first_check
+
+        options = {"max_response_seconds": f"{CHECK_SECONDS:g}", **target.options}
+        token = first_check.set(CHECK_SECONDS)
+        try:
+            return self.verify(replace(target, options=options))
+        finally:
+            first_check.reset(token)
 
 
 def _with_options(target: Connection, requested: Mapping[str, str | None]) -> Connection:

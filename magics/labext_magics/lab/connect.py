@@ -135,12 +135,15 @@ def _current_user(target: Connection) -> str:
         SignInError: no credentials are known, or the platform rejected them.
         NotFoundError: the server is not a lab platform.
     """
+    from labext.http.connection_pool import ResponseLimits
     from labext.lab import LabClient
 
     if target.secrets:
         with LabClient.from_connection(target) as client:
             return describe_user(_identify(client))
-    with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
+    verify = target.options.get("ca_bundle", True)
+    limits = ResponseLimits.from_options(target.options)
+    with LabClient(target.base_url, None, verify=verify, limits=limits) as client:
         _identify(client)  # raises SignInError if the tenant requires credentials
     raise SignInError(f"The platform at {target.base_url} requires sign-in.", "Sign in first.")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run, User
 
 from labext import config
-from labext.errors import InputError, SetupError, SignInError
+from labext.errors import InputError, LabextError, SetupError, SignInError
 from labext.sandbox import Sandbox
+from labext_magics.core import sign_in
 
 pytestmark = pytest.mark.contract
 
@@ -153,3 +157,24 @@ def test_no_key_is_in_history_or_output(
     outputs += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
     outputs += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
     assert box.jobs.api_key not in "".join(outputs)
+
+
+@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"])
+def test_server_that_never_finishes_ends_a_connect(
+    run: Run, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(sign_in, "CHECK_SECONDS", 0.6)
+    open_connections = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def respond() -> None:
+            connection = server.accept()[0]
+            open_connections.append(connection)
+            connection.sendall(sent)
+
+        threading.Thread(target=respond, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(LabextError, match=r"timed out|took more than 0\.6 s"):
+            run(f"%jobs connect http://127.0.0.1:{server.getsockname()[1]}/api/")
+        assert time.monotonic() - began < 15
+    open_connections[0].close()
