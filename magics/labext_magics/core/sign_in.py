@@ -267,7 +267,7 @@ class SignIn:
                 return f"http://{where}"
             raise SetupError(
                 f"There is no profile {where}, and no server responds at that address.",
-                f"Check the address; it starts with a scheme: `{connect} http://{where}`.",
+                f"Check the address; it starts with a scheme: `{connect} {secure}`.",
             ) from None
         if supports_tls:
             return secure

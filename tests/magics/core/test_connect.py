@@ -178,3 +178,9 @@ def test_server_that_never_finishes_ends_a_connect(
             run(f"%jobs connect http://127.0.0.1:{server.getsockname()[1]}/api/")
         assert time.monotonic() - began < 15
     open_connections[0].close()
+
+
+def test_host_that_only_a_proxy_reaches_is_offered_with_https(run: Run) -> None:
+    with pytest.raises(SetupError, match="no server responds") as caught:
+        run("%jobs connect jobs.test.invalid/api")
+    assert caught.value.next_step.count("%jobs connect https://jobs.test.invalid/api") == 1
