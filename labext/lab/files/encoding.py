@@ -31,6 +31,9 @@ _NESTED = _NESTED_LIST.split()
 _NAMED = ("creator", "schema")
 """Dictionaries of which a DataFrame has the name, and the other members as `schema.id`."""
 
+_BOOLEANS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+"""Booleans as texts and numbers, such as those of SQLite."""
+
 
 def to_fields(record: Any) -> Fields:
     """Return a record, or a row of a DataFrame, as a dictionary of JSON values.
@@ -44,6 +47,9 @@ def to_fields(record: Any) -> Fields:
             fields[name] = _parse_nested(name, fields[name])
     for name in _NAMED:
         _join_members(fields, name)
+    circular = str(fields.get("isCircular")).lower()
+    if circular in _BOOLEANS:
+        fields["isCircular"] = _BOOLEANS[circular]
     return fields
 
 

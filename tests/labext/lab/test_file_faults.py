@@ -253,3 +253,11 @@ def test_names_may_be_numbers(tmp_path: Path) -> None:
         assert path.read_text() == ">7\nACGT\n>8\nGG\n"
     message = refused(InputError, pd.DataFrame({"name": [np.nan], "bases": ["A"]}), path)
     assert message == "Sequences without a name: row 0."
+
+
+@pytest.mark.parametrize("true", [1, 1.0, np.True_, "True", "TRUE", "true"])
+def test_topology_may_be_a_number_or_a_text(true: Any, tmp_path: Path) -> None:
+    """SQLite stores booleans as numbers, `pd.read_csv(…, dtype=str)` reads them as texts."""
+    path = files.write({"name": "p", "bases": "ACGT", "isCircular": true}, tmp_path / "p.gb")
+    assert files.read(path)[0]["isCircular"] is True
+    assert "circular" in path.read_text().splitlines()[0]
