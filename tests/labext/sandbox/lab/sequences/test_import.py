@@ -88,6 +88,8 @@ def test_line_endings_and_byte_order_mark_are_ignored(own_lists, put):
         ("ds-DNA     circular     29-OCT-2019", True),  # as ApE writes it
         ("ds-DNA     linear       29-OCT-2019", False),
         ("DNA     circular SYN 29-OCT-2019", True),
+        ("DNA     circular BCT", True),
+        ("DNA   CIRCULAR SYN       29-OCT-2019", True),
     ],
 )
 def test_topology_is_read_without_a_division(tmp_path, rest, circular):
