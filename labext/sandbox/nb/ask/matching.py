@@ -40,6 +40,9 @@ _GERMAN_WORDS = frozenset(segmentation.split_words(_GERMAN_LIST))
 _MAX_ACRONYM = 3
 """Letters of acronyms that are common words, such as DNA."""
 
+_MIN_FORM_LENGTH = 5
+"""Letters at the beginning that forms of a word have in common."""
+
 SIMILARITY_WEIGHT = 0.6
 """Weight of the similarity; the remaining weight is that of the square of the share of the
 question's words.
@@ -61,6 +64,11 @@ a smaller one if the question has rare terms, or if its words have no stems and 
 MIN_UNCOMMON = 9_000
 """Place of an uncommon word in the vocabulary of the embedding model, which begins with the most
 frequent ones; words that it lacks are not judged.
+"""
+
+PARAPHRASE_SIMILARITY = 0.8
+"""Similarity of a paraphrase of a question for something that no passage mentions, as a share of
+the highest one.
 """
 
 RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.6
@@ -136,7 +144,17 @@ class Question:
     def absent_words(self, hits: Sequence[Hit]) -> list[str]:
         """Return the uncommon words that no passage contains."""
         known = frozenset().union(*map(_stems_of, hits))
-        return [word for word in self.uncommon if not _stems([word]) <= known]
+        return [
+            word
+            for word in self.uncommon
+            if not all(_has_form(stem, known) for stem in _stems([word]))
+        ]
+
+
+def _has_form(stem: str, known: frozenset[str]) -> bool:
+    """Return whether a stem or its beginning is known: `handwritten` mentions `handwriting`."""
+    length = max(_MIN_FORM_LENGTH, 3 * len(stem) // 4)
+    return stem in known or any(other[:length] == stem[:length] for other in known)
 
 
 def _folded_text(hit: Hit) -> str:
@@ -265,23 +283,24 @@ def match_scores(
     """Return those of the hits that match, in order, with their scores.
 
     If no passage mentions an uncommon word of the question, only those without any of its words
-    match, as they may paraphrase it, and tables, which abbreviate. The others are on its subject,
-    but lack what it asks for.
+    match, as they may paraphrase it, if they are similar, and tables, which abbreviate. The others
+    are on its subject, but lack what it asks for.
     """
     uses_similarity = uses_similarity and question.is_latin
     known = question.stems & frozenset().union(*map(_stems_of, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
     min_similarity = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
     is_near_miss = bool(question.absent_words(hits))
+    paraphrase = PARAPHRASE_SIMILARITY * max((hit.similarity or 0.0 for hit in hits), default=0.0)
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):
             continue
         is_table = passages.CELL_SEPARATOR in hit.text
-        if is_near_miss and not is_table and word_share(question.stems, hit):
-            continue
         similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
         share = word_share(question.stems, hit)
+        if is_near_miss and not is_table and (share or similarity < paraphrase):
+            continue
         best_share = max([share, *(side.share_in(hit) for side in question.sides)])
         is_strict = question.is_latin and not question.rare
         min_share = MIN_SHARE if is_strict else MIN_SHARE_WITH_RARE_TERMS

@@ -27,8 +27,11 @@ _LINK_LIST = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS})[ :]*$")
 _BACK_MATTER = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS}|{_STATEMENTS})[ :]*$")
 _REFERENCE = re.compile(
     r"(?m)^\s*(?:\[|[-*+•]\s|\d+[.)]\s)|\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\b[A-Z]\.(?!\w)"
+    r"|^\s*\S+ : |:\w+:`"
 )
-"""A part of an entry of a list of references: its mark, a year, an address or an initial."""
+"""A part of an entry of a list of references: a mark, a year, an address, an initial or a name."""
+
+_MIN_PROSE_WORDS = 8
 
 _NAME = re.compile(
     r"(?:[A-Z]\.[ -]?)+[^\W\d_][\w'’-]+|[^\W\d_][\w'’-]+,? ?(?:[A-Z]\.[ -]?)+(?: and\b)?"
@@ -49,7 +52,11 @@ def is_prose(text: str) -> bool:
     """Return whether most of a text below such a heading are sentences without references."""
     paragraphs = [item.strip() for item in re.split(r"\n[ \t]*\n", text)]
     prose = [
-        item for item in paragraphs if _SENTENCE_END.search(item) and not _REFERENCE.search(item)
+        item
+        for item in paragraphs
+        if len(item.split()) >= _MIN_PROSE_WORDS
+        and _SENTENCE_END.search(item)
+        and not _REFERENCE.search(item)
     ]
     return 2 * sum(map(len, prose)) > len(text)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sample_passages import hit
 
+from labext.sandbox.nb.ask import matching
 from labext.sandbox.nb.ask.answers import NO_MATCH, Answer, Search, mention_unprocessed
 from labext.sandbox.nb.ask.quotes import PassageQuoter
 
@@ -49,6 +52,23 @@ def test_uncommon_word_may_be_in_another_passage_found():
     question = "Which telescope took the pictures at Cambridge?"
     assert not answer(question, FACES).citations
     assert answer(question, FACES, "The telescopes were sold.").citations
+
+
+def test_paraphrase_is_similar_to_the_question():
+    hits = [
+        hit("source:a", 1, FACES, similarity=0.6),
+        hit("source:b", 2, "Stars were counted by eye.", similarity=0.45),
+    ]
+    question = matching.Question.parse("Which telescope took the pictures?")
+    assert not matching.match_scores(question, hits, uses_similarity=True)
+    hits[1] = replace(hits[1], similarity=0.5)
+    [(match, _)] = matching.match_scores(question, hits, uses_similarity=True)
+    assert match == hits[1]
+
+
+def test_other_form_of_an_uncommon_word_is_a_mention():
+    assert answer("Whose handwriting has Cambridge?", "Cambridge has handwritten digits.").citations
+    assert not answer("Whose handwriting has Cambridge?", "Cambridge has a handball.").citations
 
 
 def test_table_needs_no_mention_of_an_uncommon_word():

@@ -95,6 +95,9 @@ def test_prose_below_a_heading_of_references_is_quoted():
     ]
     listed = "## References\n\nSmith J. A reference borrows a value.\n\nLi B. Values, 1999.\n"
     assert request("What does a reference borrow?", [hit("source:a", 1, listed)]) == NO_MATCH
+    for name in ("scipy.stats.kruskal : ", ":func:`kruskal`\n    "):
+        seen = f"See Also\n--------\n{name}Compute the test of ranks for three or more samples.\n"
+        assert request("test of ranks for samples", [hit("source:a", 1, seen)]) == NO_MATCH
 
 
 def test_comments_and_entries_of_logs_are_quoted_as_lines():
