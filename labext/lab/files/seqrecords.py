@@ -223,9 +223,12 @@ def parse_genbank(text: str, file: str) -> list[Fields]:
     """Parse the records of a GenBank file; raise ValueError if the text is not valid GenBank."""
     records = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BiopythonWarning)  # about malformed lines
+        # Malformed lines are tolerated, but a file that is cut off is reported.
+        warnings.filterwarnings("ignore", "(?!Expected sequence length)", BiopythonWarning)
         try:
             for seqrecord in SeqIO.parse(io.StringIO(complete_locus_lines(text)), "genbank"):
+                if not seqrecord.seq.defined:
+                    raise ValueError(f"{seqrecord.name} has no bases")
                 name = record_name(seqrecord.name, file)
                 if name != seqrecord.name and not _preserved_fields(seqrecord):
                     seqrecord.name = name

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from Bio import BiopythonWarning
 from sequence_records import PLASMID, PRIMER
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
@@ -261,3 +262,19 @@ def test_topology_may_be_a_number_or_a_text(true: Any, tmp_path: Path) -> None:
     path = files.write({"name": "p", "bases": "ACGT", "isCircular": true}, tmp_path / "p.gb")
     assert files.read(path)[0]["isCircular"] is True
     assert "circular" in path.read_text().splitlines()[0]
+
+
+def test_genbank_file_that_is_cut_off_is_read_with_a_warning(tmp_path: Path) -> None:
+    path = files.write({"name": "p", "bases": "ACGT" * 100}, tmp_path / "p.gb")
+    path.write_text(path.read_text()[:-100])
+    with pytest.warns(BiopythonWarning, match="Expected sequence length 400, found"):
+        files.read(path)
+    files.write({"name": "p", "bases": "ACGT" * 100}, path, overwrite=True)
+
+
+def test_genbank_record_without_bases_is_named(tmp_path: Path) -> None:
+    text = files.write({"name": "ctg", "bases": "ACGT"}, tmp_path / "c.gb").read_text()
+    contig = text.partition("ORIGIN")[0] + "CONTIG      join(AB000001.1:1..4)\n//\n"
+    (tmp_path / "c.gb").write_text(contig)
+    with pytest.raises(InputError, match="ctg has no bases"):
+        files.read(tmp_path / "c.gb")
