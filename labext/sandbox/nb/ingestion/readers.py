@@ -32,10 +32,17 @@ _MAX_WORDS_BEFORE_TITLE = 3
 """Words before a title, such as a link to the project's page."""
 
 
+_SECTION = re.compile(
+    r"(?i:title|abstract|summary|introduction|overview|(?:table of )?contents)|"
+    r"(?:\d{1,2}|[A-Z])\. [A-Z].*"
+)
+
+
 def find_heading(text: str) -> str | None:
     """Return the title in a Markdown text: from its front matter, or a heading at its beginning.
 
-    A heading further down is that of a section: `Parameters`, `Usage`.
+    A heading further down is that of a section, such as `Usage`, and so is `Abstract` or one with a
+    number.
     """
     beginning = text[:100_000]
     front_matter = _FRONT_MATTER.match(beginning)
@@ -48,7 +55,8 @@ def find_heading(text: str) -> str | None:
     heading = _MARKDOWN_HEADING.search(beginning)
     if heading is None or len(beginning[: heading.start()].split()) > _MAX_WORDS_BEFORE_TITLE:
         return None
-    return heading[1] or heading[2]
+    title = heading[1] or heading[2]
+    return None if _SECTION.fullmatch(title.strip()) else title
 
 
 _CHARSET = re.compile(

@@ -251,6 +251,15 @@ def test_heading_of_a_section_is_no_title(read, heading):
     assert read(f"Return the Kaiser window.\n\n{heading}\n\nbeta".encode(), "a.md").title is None
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [("Title", None), ("Abstract", None), ("1. Scope", None), ("A. HISTORY", None)]
+    + [(name, name) for name in ("Title of a play", "E. coli strains", "10 steps", "4.5 S RNA")],
+)
+def test_first_heading_may_be_that_of_a_section(read, heading, title):
+    assert read(f"{heading}\n-------\nText.".encode(), "a.txt").title == title
+
+
 WORDS = "Größe, façade, naïve, 20 °C, 5 µm – señor Ångström. " * 8
 
 
