@@ -338,8 +338,8 @@ def _stored_profile(
 ) -> Iterator[None]:
     """Store secrets in the keyring with a profile; restore the former ones if the block fails."""
     config.check_profile_name(profile)
-    address, saved = config.service_url(service, base_url), config.read_profiles()
-    entry = saved.get(profile, {}).get(service)
+    address = config.service_url(service, base_url)
+    entry = config.read_profiles().get(profile, {}).get(service)
     other = entry.get("base_url") if isinstance(entry, dict) else None
     if other is not None and other != address:
         raise ConflictError(
@@ -355,8 +355,8 @@ def _stored_profile(
                     f"Add `--json` instead of `--profile`; `%{service} connect {address} --save "
                     f"{profile}` prompts for the printed values.",
                 )
-        config.save_profile(profile, service, address, settings)
-        undo.callback(config.write_profiles, saved)
+        former_profiles = config.save_profile(profile, service, address, settings)
+        undo.callback(config.write_profiles, former_profiles)
         yield
         undo.pop_all()
 

@@ -133,9 +133,7 @@ def read_profiles() -> dict[str, Profile]:
         SetupError: the file can't be read, or is not TOML.
     """
     try:
-        profiles = tomllib.loads(profiles_path().read_text("utf-8-sig"))
-    except FileNotFoundError:
-        return {}
+        profiles = tomllib.loads(_read_text())
     except (OSError, ValueError) as failure:
         why = str(failure)
     else:
@@ -144,6 +142,13 @@ def read_profiles() -> dict[str, Profile]:
         f"The profiles in {profiles_path()} can't be read ({why}).",
         "Correct that file, or remove it.",
     )
+
+
+def _read_text() -> str:
+    try:
+        return profiles_path().read_text("utf-8-sig")
+    except FileNotFoundError:
+        return ""
 
 
 def get_profile(name: str, *others: str) -> Profile:
@@ -177,13 +182,19 @@ def check_profile_name(name: str) -> None:
 
 def save_profile(
     name: str, service: Service, base_url: str, options: Mapping[str, str] | None = None
-) -> None:
-    """Write a service's address to a profile and keep the profile's other services.
+) -> str:
+    """Write a service's address to a profile; keep everything else in the file, with comments.
+
+    Returns:
+        The former text of the file, for `write_profiles`.
 
     Raises:
         InputError: the name, the address or an option is invalid.
+        SetupError: the file can't be read, or is not TOML.
         StorageError: the configuration folder is not writable.
     """
+    import tomlkit
+
     check_profile_name(name)
     unknown = sorted(set(options or {}).difference(OPTIONS))
     if unknown:
@@ -191,23 +202,26 @@ def save_profile(
             f"A profile has no option {', '.join(unknown)}.", f"Options are {', '.join(OPTIONS)}."
         )
     entry = {"base_url": service_url(check_service(service), base_url), **(options or {})}
-    written = read_profiles()
-    written.setdefault(name, {})[service] = entry
-    write_profiles(written)
+    is_new = name not in read_profiles()
+    former = _read_text()
+    document = tomlkit.parse(former)
+    if is_new:
+        document[name] = tomlkit.table(is_super_table=True)
+    document[name][service] = entry
+    write_profiles(tomlkit.dumps(document))
+    return former
 
 
-def write_profiles(known: Mapping[str, Profile]) -> None:
-    """Write all profiles, replacing the file atomically.
+def write_profiles(text: str) -> None:
+    """Replace the profiles file atomically.
 
     Raises:
         StorageError: the folder can't be written.
     """
-    import tomli_w
-
     file = profiles_path()
     try:
         make_folder(file.parent)
-        write_atomic(file, tomli_w.dumps(dict(known)).encode())
+        write_atomic(file, text.encode())
     except StorageError as error:
         raise StorageError(
             error.message, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,23 @@ def running_sandbox(folder: Path, key: str = "sandbox-key") -> None:
 def write_profiles(home: Path, text: str) -> None:
     (home / "config").mkdir(exist_ok=True)
     (home / "config" / "profiles.toml").write_text(text)
+
+
+def test_saved_profile_keeps_the_rest_of_the_file(isolated: Path) -> None:
+    text = '# ours\ncolor = "x"\n\n[work.jobs] # office\nbase_url = "http://jobs.example/"\n'
+    write_profiles(isolated, f"\ufeff{text}")
+    assert config.save_profile("work", "nb", "http://nb.example") == text
+    config.save_profile("home", "jobs", "http://127.0.0.1:8000", {"ca_bundle": "ca.pem"})
+    written = (isolated / "config" / "profiles.toml").read_text()
+    assert written.startswith(text)
+    assert tomllib.loads(written) == {
+        "color": "x",
+        "work": {
+            "jobs": {"base_url": "http://jobs.example/"},
+            "nb": {"base_url": "http://nb.example"},
+        },
+        "home": {"jobs": {"base_url": "http://127.0.0.1:8000", "ca_bundle": "ca.pem"}},
+    }
 
 
 def test_missing_configuration_names_the_next_step() -> None:

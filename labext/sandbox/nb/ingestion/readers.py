@@ -55,8 +55,8 @@ def find_heading(text: str) -> str | None:
     heading = _MARKDOWN_HEADING.search(beginning)
     if heading is None or len(beginning[: heading.start()].split()) > _MAX_WORDS_BEFORE_TITLE:
         return None
-    title = heading[1] or heading[2]
-    return None if _SECTION.fullmatch(title.strip()) else title
+    name = heading[1] or heading[2]
+    return None if _SECTION.fullmatch(name.strip()) else name
 
 
 _CHARSET = re.compile(
