@@ -116,6 +116,8 @@ def display_name(row: Mapping[str, Any]) -> str:
 
 def _as_records(records: Any) -> list[Fields]:
     if hasattr(records, "columns") and hasattr(records, "to_dict"):
+        index = [name for name in records.index.names if name and name not in records.columns]
+        records = records.reset_index(level=index) if index else records
         for column in ("name", "bases"):
             if column not in records.columns:
                 raise InputError(

@@ -166,6 +166,13 @@ def test_frame_is_written(tmp_path: Path) -> None:
     assert files.write(table, path) == path
 
 
+def test_frame_with_its_names_in_the_index_is_written(tmp_path: Path) -> None:
+    plain = pd.DataFrame([PLASMID, PRIMER])
+    for number, columns in enumerate(["name", ["id", "name"]]):
+        path = files.write(plain.set_index(columns), tmp_path / f"{number}.fasta")
+        assert path.read_text() == files.write(plain, tmp_path / "all.fasta").read_text()
+
+
 def test_row_of_a_frame_is_written_and_converted_like_its_record(tmp_path: Path) -> None:
     row = frames.sequences_frame([[PLASMID]], None).iloc[0]
     path = files.write(row, tmp_path / "row.gb")
