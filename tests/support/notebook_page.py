@@ -43,6 +43,7 @@ LATE = "Cannot read properties of null (reading 'kernel')"
 SIZE: Any = {"width": 1000, "height": 800}
 
 CLEAR = """async () => {
+  await window.jupyterapp.restored;  // after a reload, documents open again until then
   for (const close of document.querySelectorAll(".jp-Dialog button:last-child")) close.click();
   for (const widget of [...window.jupyterapp.shell.widgets("main")]) {
     // With a session that still begins or ends, JupyterLab would fail later, in another test.
