@@ -61,7 +61,7 @@ def connect(
     from labext.errors import InputError
 
     clients = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}
-    if service not in list(clients):  # a list or another unhashable value, too
+    if not isinstance(service, str) or service not in clients:
         raise InputError(
             f"There is no client for {service!r}.",
             'Use `labext.connect("lab")`, `labext.connect("jobs")` or `labext.connect("nb")`.',

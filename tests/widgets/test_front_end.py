@@ -59,7 +59,7 @@ def test_kernel_of_a_console_prints_text(
 ) -> None:
     """Consoles ignore updates of displayed outputs."""
     kernel = """if True:
-        from types import ModuleType, SimpleNamespace
+        from types import SimpleNamespace
         from labext_widgets.core import front_end
         front_end.under_ci = lambda: False
         front_end.get_shell = lambda: SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=True))
@@ -78,9 +78,8 @@ def test_kernel_of_spyder_prints_text(running: Any, monkeypatch: pytest.MonkeyPa
     """Its console is a Qt console."""
     running(shell({"allow_stdin": True}))
     monkeypatch.setitem(sys.modules, "spyder_kernels", ModuleType("spyder_kernels"))
-    front_end._in_console.cache_clear()
+    monkeypatch.setattr(front_end, "_in_console", front_end._in_console.__wrapped__)
     assert front_end.front_end() is FrontEnd.TERMINAL
-    front_end._in_console.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -379,7 +379,7 @@ class SignIn:
             raise error.with_next_step(next_step) from None
 
     def _check(self, target: Connection) -> str:
-        """Return the summary of `verify`, which a silent server keeps for `CHECK_SECONDS` only."""
+        """Return the summary of `verify`, with `CHECK_SECONDS` for the service to respond."""
         from labext.http.connection_pool import first_check
 
         options = {"max_response_seconds": f"{CHECK_SECONDS:g}", **target.options}

@@ -49,7 +49,7 @@ def is_link_list(heading: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether most of a text below such a heading are sentences without references."""
+    """Return whether most of a text, such as that below “References”, is sentences, not entries."""
     paragraphs = [item.strip() for item in re.split(r"\n[ \t]*\n", text)]
     prose = [
         item
