@@ -73,15 +73,23 @@ class Superlative:
     stems: tuple[str, ...]
     implied: frozenset[str]
 
-    def rank(self, column: str, first: str) -> tuple[int, bool, int] | None:
-        """Return how well a column fits, by its name and first cell; None if it does not."""
-        names = set(segmentation.stem_words(f"{column} date" if _DATE.fullmatch(first) else column))
-        matching = [place for place, stem in enumerate(self.stems) if stem in names]
-        is_implied = not names.isdisjoint(self.implied)
+    def rank(self, table: Table, column: int) -> tuple[int, bool, int] | None:
+        """Return how well a column fits, by its name and first cell; None if it does not.
+
+        A column `longest` fits if any column but the first has a word after the adjective:
+        `fragments` in `Which plasmid has the longest fragment?`.
+        """
+        name, first = table.header.cells[column], table.rows[0].cells[column]
+        stems = _stems(f"{name} date" if _DATE.fullmatch(first) else name)
+        is_implied = not stems.isdisjoint(self.implied)
+        is_named = _stems(self.name) <= stems
+        if is_named:
+            stems |= _stems(" ".join(table.header.cells[1:]))
+        matching = [place for place, stem in enumerate(self.stems) if stem in stems]
         if not matching and not is_implied:
             return None
         return (
-            len({self.stems[place] for place in matching}) + is_implied,
+            len({self.stems[place] for place in matching}) + is_implied + is_named,
             is_implied,
             -min(matching, default=0),
         )
@@ -168,8 +176,8 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Select
             (
                 (rank, -number, -column)
                 for number, table in enumerate(tables)
-                for column, name in enumerate(table.header.cells)
-                if table.rows and (rank := superlative.rank(name, table.rows[0].cells[column]))
+                for column in range(len(table.header.cells))
+                if table.rows and (rank := superlative.rank(table, column))
             ),
             reverse=True,
         )
@@ -183,7 +191,7 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Select
 
 def names_cells(question: str, hit: Hit) -> bool:
     """Return whether a question has all words of a cell in a passage, and excludes nothing."""
-    stems = frozenset(segmentation.stem_words(question))
+    stems = _stems(question)
     cells = (
         cell
         for line in hit.text.split("\n")
@@ -319,9 +327,9 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
 
     Cells of one column are alternatives. Words of the header and the stems `ignored` don't count.
     """
-    header = ignored.union(segmentation.stem_words(" ".join(table.header.cells)))
-    question_stems = frozenset(segmentation.stem_words(_SUPERLATIVE.sub(" ", question))) - header
-    stems = [frozenset(segmentation.stem_words(row.line)) for row in table.rows]
+    header = ignored | _stems(" ".join(table.header.cells))
+    question_stems = _stems(_SUPERLATIVE.sub(" ", question)) - header
+    stems = [_stems(row.line) for row in table.rows]
     varying = question_stems.intersection(frozenset().union(*stems)) - stems[0].intersection(*stems)
     columns = {
         column: named
@@ -329,18 +337,14 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
         if (named := _named_cells(table, column, question_stems))
     }
     cells = [cell for named in columns.values() for cell in named]
-    others = varying.difference(segmentation.stem_words("\n".join(cells)))
+    others = varying - _stems("\n".join(cells))
     rows = [
         row
         for row, row_stems in zip(table.rows, stems, strict=True)
         if row_stems >= others
         and all(row.cells[column] in named for column, named in columns.items())
     ]
-    words = [
-        word.strip('?,.;:!"“”()')
-        for word in question.split()
-        if others.intersection(segmentation.stem_words(word))
-    ]
+    words = [word.strip('?,.;:!"“”()') for word in question.split() if others & _stems(word)]
     names = [*(messages.join_all(named, "or") for named in columns.values()), *words]
     description = messages.join_all(names, "and") if names else ""
     return _Restriction(rows, description, bool(columns))
@@ -352,7 +356,7 @@ def _named_cells(table: Table, column: int, stems: frozenset[str]) -> list[str]:
     Empty if they name all values.
     """
     values = dict.fromkeys(row.cells[column] for row in table.rows)
-    named = {cell: set(segmentation.stem_words(cell)) for cell in values if _is_named(cell, stems)}
+    named = {cell: _stems(cell) for cell in values if _is_named(cell, stems)}
     if len(named) == len(values):
         return []
     return [cell for cell in named if not any(named[cell] < longer for longer in named.values())]
@@ -362,5 +366,10 @@ def _is_named(cell: str, stems: frozenset[str]) -> bool:
     """Return whether the stems have all words of a cell; a number alone is no name."""
     if _VALUE.fullmatch(cell):
         return False
-    words = segmentation.stem_words(cell)
-    return bool(words) and stems.issuperset(words)
+    words = _stems(cell)
+    return bool(words) and words <= stems
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text, and of the parts of those with hyphens."""
+    return frozenset(segmentation.stem_words(text.replace("-", " ")))

@@ -118,6 +118,26 @@ def test_adjective_of_speed_implies_a_column_of_rates(question, expected):
     assert rows(question, "strain | growth rate (1/h)\na | 5\nb | 7") == [expected]
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which plasmid has the longest fragment?", 0),
+        ("Which plasmid has the shortest fragment?", 1),
+        ("Which plasmid is the longest?", 2),
+        ("Which job of pFA6a has the longest fragment?", 1),
+        ("Which plasmid of 2024 has the longest fragment?", 1),
+    ],
+)
+def test_column_named_by_the_adjective_and_names_with_hyphens_are_found(question, expected):
+    table = (
+        "job | length | fragments | longest | shortest | made",
+        "plasmid-pBAD30 | 4,919 | 2 | 4,000 | 919 | 2023-01-05",
+        "plasmid-pFA6a-kanMX6 | 3,938 | 3 | 2,500 | 110 | 2024-02-03",
+        "plasmid-pFA6a-GFP | 9,110 | 5 | 2,300 | 400 | 2024-03-04",
+    )
+    assert rows(question, "\n".join(table)) == [table[1 + expected]]
+
+
 def test_rows_of_sums_are_not_compared():
     text = "\n".join([HEADER, *ROWS, "Total | | 6,246"])
     assert rows("Which plasmid has the longest fragment?", text) == [ROWS[3]]
