@@ -346,9 +346,9 @@ def _unexpected_argument(
             f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
         )
     next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
-    pair = _pair_option(command)
-    if "=" in text[1:] and pair:
-        next_step = f"Write `--{pair} {text}`."
+    pairs = _pair_options(command)
+    if "=" in text[1:] and pairs:
+        next_step = f"Write {messages.join_all([f'`--{o} {text}`' for o in pairs], 'or')}."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
         raw = typed[last][-1]
         value = messages.shorten(str(raw))
@@ -366,10 +366,9 @@ def _unexpected_argument(
     return InputError(f"`{title}` does not take `{text}`.", next_step)
 
 
-def _pair_option(command: Command) -> str | None:
-    """Return the name of the option that takes pairs such as `NAME=VALUE`, if there is one."""
-    options = (o.name for o in command.options if o.kind is not None and "=" in o.kind.metavar)
-    return next(options, None)
+def _pair_options(command: Command) -> list[str]:
+    """Return the names of the options that take pairs such as `NAME=VALUE`."""
+    return [o.name for o in command.options if o.kind is not None and "=" in o.kind.metavar]
 
 
 def _in_quotes(text: str) -> str:
@@ -391,8 +390,9 @@ def _option(
         # without the dashes, which make all options similar
         names = [o.name for o in command.options]
         next_step = f"`{title} --help` lists its options."
-        if pair := _pair_option(command):
-            next_step = f"Did you mean `--{pair} {messages.shorten(name[2:])}=…`? {next_step}"
+        pairs = [f"`--{o} {messages.shorten(name[2:])}=…`" for o in _pair_options(command)]
+        if pairs:
+            next_step = f"Did you mean {messages.join_all(pairs, 'or')}? {next_step}"
         raise InputError(
             f"`{title}` has no option `{messages.shorten(typed_name)}`.",
             messages.suggest(name[2:], names, next_step, "`--{}`"),

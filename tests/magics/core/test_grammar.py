@@ -254,7 +254,7 @@ def test_help_of_every_command_has_an_example(service: str) -> None:
         (
             "run x --sequence ACGT",
             "no option `--sequence`",
-            "`--set sequence=…`? `%demo run --help`",
+            "`--set sequence=…` or `--map sequence=…`? `%demo run --help`",
         ),
         ("box start --sequence A", "no option `--sequence`", "`%demo box start --help` lists"),
         ("run x --yes{frame}", "no option `--yes{frame}`", "`--yes`"),
