@@ -45,7 +45,7 @@ LINES = [
     ("%jobs submit normal_modes --set pdbFile=sub/local.pdb", "`%jobs upload sub/local.pdb`"),
     ("%jobs batch b --type digest --from sub/local.pdb", "`frame = pandas.read_csv('sub/local"),
     ("%jobs submit digest sequence=GAATTC enzymes=EcoRI", "Write `--set sequence=GAATTC`."),
-    ("%jobs batch b sequence=bases --type digest --from frame", "`--map sequence=bases` or `--set seq"),
+    ("%jobs batch b sequence=bases --type digest --from frame", "sequence=bases` or `--set seq"),
     ("%jobs batch b --type digest --from frame --map bases=sequence", "`--map sequence=bases`."),
     ("%jobs batch b --type digest --from {{'a': 'AC'}}", 'in this dict, "a" is a str'),
     ("%jobs files --folder nosuch", "no uploaded folder nosuch"),
