@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 _LOCUS = re.compile(
-    r"^LOCUS +(\S+) +(\d+) bp +(\S+) +(linear|circular)"
-    r"(?: +([A-Z]{3}))?(?: +(\d\d?-[A-Z]{3}-\d{4}))?[ \r]*$",
+    r"^LOCUS +(\S+) +(\d+) bp +(?:([dms]s-)?(\S+) +)?(linear|circular)"
+    r"(?: +([A-Z]{3}))?(?: +(\d\d?-[A-Z]{3}-\d{4}))?(?:[ \t\r].*)?$",
     re.M | re.I,
 )
 
@@ -18,9 +18,12 @@ def complete_locus_lines(text: str) -> str:
 
 
 def _complete_line(line: re.Match[str]) -> str:
-    name, length, kind, topology, division, date = line.groups()
-    end = f"{topology.lower()} {division or 'UNK'} {date or '01-JAN-1980'}"
-    return f"LOCUS       {name} {length} bp {kind} {end}"
+    name, length, strand, kind, topology, division, date = line.groups("")
+    # Biopython reads the kind of molecule by its columns, and refuses unknown kinds there.
+    columns = 27 - len(name) if kind[-2:].upper() in ("NA", "") else 0
+    molecule = f"{strand.lower():3}{kind[:-3]}{kind[-3:].upper()}".ljust(10)
+    end = f"{topology.lower():8} {division or 'UNK'} {date or '01-JAN-1980':>11}"
+    return f"LOCUS       {name} {length.rjust(columns)} bp {molecule} {end}"
 
 
 def record_name(name: str, file: str) -> str:

@@ -90,6 +90,8 @@ def test_line_endings_and_byte_order_mark_are_ignored(own_lists, put):
         ("DNA     circular SYN 29-OCT-2019", True),
         ("DNA     circular BCT", True),
         ("DNA   CIRCULAR SYN       29-OCT-2019", True),
+        ("circular SYN 29-OCT-2019", True),
+        ("DNA circular 29-OCT-19", True),
     ],
 )
 def test_topology_is_read_without_a_division(tmp_path, rest, circular):
@@ -99,6 +101,15 @@ def test_topology_is_read_without_a_division(tmp_path, rest, circular):
     (record,) = files.read(path)
     assert entry.circular is record["isCircular"] is circular
     assert entry.name == record["name"] == "pUC19"
+
+
+@pytest.mark.parametrize("end", ["PLN 29-OCT-2019", "29-OCT-2019", ""])
+@pytest.mark.parametrize("kind", ["DNA", "mRNA", "ss-DNA", "ds-RNA", "tRNA"])
+def test_kind_of_molecule_is_kept(tmp_path, kind, end):
+    text = f"LOCUS       NM_1   12 bp {kind}   linear   {end}\nDEFINITION  A gene.\n"
+    (tmp_path / "m.gb").write_text(f"{text}ORIGIN\n        1 acgtacgtac gt\n//\n")
+    (entry,) = importing.read_sequences(tmp_path / "m.gb")
+    assert entry.custom == {"Definition": "A gene", "Molecule type": kind}
 
 
 @pytest.mark.parametrize("file", ["pUC19 v1.2.gb", "pUC19 v1.2.gb.gz"])
