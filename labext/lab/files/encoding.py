@@ -81,22 +81,28 @@ def _parse_nested(name: str, text: str) -> Any:
 
 def _cell_value(cell: Any) -> Any:
     """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
+    if hasattr(cell, "tolist"):  # of numpy and pandas; Parquet files have arrays within arrays
+        cell = cell.tolist()
+    if isinstance(cell, dict):
+        return {name: _member_value(name, _cell_value(item)) for name, item in cell.items()}
+    if isinstance(cell, list):
+        return [_cell_value(item) for item in cell]
     if hasattr(cell, "isoformat"):
         return None if cell != cell else cell.isoformat()
-    if hasattr(cell, "tolist") or isinstance(cell, dict):
-        cell = _without_arrays(cell)
     if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
         return None
     return cell
 
 
-def _without_arrays(value: Any) -> Any:
-    """Return a value with lists and numbers of Python; Parquet files have arrays within arrays."""
-    if hasattr(value, "tolist"):  # of numpy and pandas
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {name: _without_arrays(item) for name, item in value.items()}
-    return [_without_arrays(item) for item in value] if isinstance(value, list) else value
+def _member_value(name: Any, value: Any) -> Any:
+    """Return the value; positions and strands of features as integers.
+
+    They are floats beside missing values, and a strand is a sign in GFF and BED files.
+    """
+    if name == "strand" and isinstance(value, str):
+        return {"+": 1, "-": -1, ".": 0}.get(value, value)
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and name in ("start", "end", "strand") else value
 
 
 def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:

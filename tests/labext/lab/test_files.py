@@ -317,6 +317,28 @@ def test_name_of_a_schema_stays_text_without_its_id(tmp_path: Path) -> None:
     assert read["schema"] == {"id": "ts_1", "name": "Plasmid"}
 
 
+@pytest.mark.parametrize("number", [int, float, np.int64, np.float64])
+@pytest.mark.parametrize("strand", [-1, -1.0, np.int64(-1), "-"])
+def test_features_of_a_frame_keep_position_and_strand(
+    number: Any, strand: Any, tmp_path: Path
+) -> None:
+    """pandas converts integers to floats in a column with a missing value."""
+    gene = {"name": "g", "start": number(10), "end": number(60), "strand": strand}
+    regions = [{"start": number(10), "end": number(25)}, {"start": number(40), "end": number(60)}]
+    genes = [gene | {"type": "CDS"}, gene | {"strand": float("nan"), "notes": pd.NA}]
+    record = {
+        "name": "p", "bases": "ACGTA" * 20, "annotations": genes,
+        "translations": [gene | {"regions": regions, "aminoAcids": ""}],
+    }  # fmt: skip
+    path = files.write(record, tmp_path / "p.gb")
+    assert "complement(join(11..25,41..60))" in path.read_text()
+    expected = {"name": "g", "start": 10, "end": 60}
+    assert files.read(path)[0]["annotations"] == [
+        expected | {"type": "CDS", "strand": -1},
+        expected | {"strand": None, "notes": None},
+    ]
+
+
 def test_features_in_a_text_that_is_no_list_are_refused(tmp_path: Path) -> None:
     cut = {"name": "p", "bases": "ACGT", "annotations": "[{'name': 'gene', 'start': 1, 'e"}
     with pytest.raises(InputError, match="are not a list") as refused:
