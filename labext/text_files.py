@@ -14,6 +14,8 @@ MAX_BYTES = 256_000_000
 def decode_text(content: bytes, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file: UTF-8, UTF-16 with a byte order mark, or else Latin-1.
 
+    Its lines end with a line feed.
+
     Raises:
         ValueError: the file is not text, is damaged or too large; the message is the predicate of a
             sentence about it.
@@ -35,4 +37,4 @@ def decode_text(content: bytes, max_bytes: int = MAX_BYTES) -> str:
             text = content.decode("latin-1")
     if "\0" in text:
         raise ValueError("is not a text file")
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")

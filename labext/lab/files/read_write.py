@@ -254,10 +254,9 @@ def _read_text(source: Path) -> str:
             f"{source} can't be read ({failure.strerror}).", "Check the file and its permissions."
         ) from None
     try:
-        text = decode_text(content)
+        return decode_text(content)
     except ValueError as error:
         raise InputError(f"{source} {error}.", _FORMAT_HINT) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write(

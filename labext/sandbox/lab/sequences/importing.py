@@ -72,7 +72,7 @@ def _read_text(path: Path) -> str:
 
 def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:
     header, lines, start = "", list[str](), 0
-    for number, line in enumerate([*text.splitlines(), ">"], 1):
+    for number, line in enumerate([*text.split("\n"), ">"], 1):
         if not line.lstrip().startswith(">"):
             letters = "".join(line.split())
             _check_letters(letters, f"{file}, line {number}")

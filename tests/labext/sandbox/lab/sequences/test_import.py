@@ -145,6 +145,21 @@ def test_encodings_of_windows_are_read(tmp_path, encoding):
         assert entry.custom == {"Description": "caf\xe9"}
 
 
+@pytest.mark.parametrize("break_", ["\x85", "\u2028", "\x0b"])  # \x85 is … in Windows-1252
+def test_header_ends_at_the_end_of_its_line_only(tmp_path, break_):
+    path = tmp_path / "a.fa"
+    path.write_bytes(f">a the{break_} tag\rACGT\r".encode())
+    (entry,) = importing.read_sequences(path)
+    assert (entry.name, entry.bases, *entry.custom.values()) == ("a", "ACGT", f"the{break_} tag")
+
+
+def test_genbank_file_of_an_old_mac_is_imported(tmp_path):
+    path = tmp_path / "a.gb"
+    path.write_bytes(GENBANK.replace(b"\n", b"\r"))
+    (entry,) = importing.read_sequences(path)
+    assert len(entry.bases) == 4923
+
+
 BAD = {
     "blanks": (" \n\n", "file.txt is empty."),
     "a table": ("name,bases\none,ACGT\n", "file.txt is neither FASTA nor GenBank."),
