@@ -40,17 +40,28 @@ def format_fasta(record: Mapping[str, Any], name: str, *, whole: bool) -> str:
     return f">{name}{description and ' ' + description}\n{lines}\n"
 
 
+_NO_BASE = re.compile("[0-9;>]")
+
+
 def parse_fasta(text: str) -> Iterator[Fields]:
     """Yield the records of a FASTA text.
 
     Entries written with `whole` have all their fields. Other entries have `id`, `name`, `bases`,
     `length`, `isCircular`, `annotations` and an optional `description`.
+
+    Raises:
+        InputError: there are comments or numbers among the bases.
     """
     for entry in f"\n{text}".split("\n>")[1:]:
         header, _, lines = entry.partition("\n")
         name, *rest = header.split(None, 1) or [""]
         description = rest[0] if rest else ""
         bases = "".join(lines.split())
+        if (invalid := _NO_BASE.search(bases)) is not None:
+            raise InputError(
+                f"{name}: {messages.quote_value(invalid[0])} is not a base.",
+                "Remove comments and numbers from the lines of bases.",
+            )
         if description.startswith(PRESERVED_MARK):
             yield encoding.restore(
                 _fasta_fields(name, bases),
@@ -203,6 +214,9 @@ SUFFIXES: Mapping[str, Format] = {
 }
 """File formats by file suffix."""
 
+_PIR = re.compile(r">(?:[FP]1|[DR][CL]|N[13]|XX);[^>]*\*\s*(?:>|$)")
+"""An entry of the format PIR, which has a title above the residues."""
+
 _FORMAT_HINT = "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`)."
 _URL_FIELDS = ("apiURL", "url", "webURL")
 """Fields with a record's URL, which changes when a sandbox is reset."""
@@ -225,10 +239,10 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     """
     source = user_path(path)
     text = _read_text(source)
-    prefix = text.lstrip()[:5]
-    if prefix.startswith(">"):
-        records = list(parse_fasta(text))
-    elif prefix == "LOCUS":
+    content = text.lstrip()
+    if content.startswith(">") and not _PIR.match(content):
+        records = list(parse_fasta(content))
+    elif content.startswith("LOCUS"):
         from labext.lab.files import seqrecords  # needs Biopython
 
         try:

@@ -194,6 +194,29 @@ def test_damaged_and_binary_files_are_refused(content: bytes, message: str, tmp_
     assert "FASTA" in raised.value.next_step
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">a\nACGT\n", None),
+        ("\n  >a\nAC?T\n", None),
+        (">a\n;comment\nACGT\n", 'a: ";" is not a base'),
+        (">b\n  1 acgt acgt\n 61 ac\n", 'b: "1" is not a base'),
+        (">P1;CRAB\nALPHA CRYSTALLIN CHAIN\n  MDITIHNPLI\n*\n", "contains no sequences"),
+        (">DL;X1\nCAT BAND DNA\nACGT*\n\n>DL;X2\n\nAC*\n", "contains no sequences"),
+        (">N1;size=5\nACGT\n", None),
+    ],
+)
+def test_lines_above_and_beside_the_bases_are_refused(
+    text: str, message: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.fa").write_text(text)
+    if message is None:
+        assert files.read(tmp_path / "a.fa")[0]["length"] == 4
+    else:
+        with pytest.raises(InputError, match=message):
+            files.read(tmp_path / "a.fa")
+
+
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="There is no file"):
         files.read(tmp_path / "nothing.gb")
