@@ -14,6 +14,7 @@ from Bio.SeqFeature import (
     Location,
     SeqFeature,
     SimpleLocation,
+    UnknownPosition,
 )
 
 from labext.lab.files import encoding
@@ -21,9 +22,16 @@ from labext.lab.files.encoding import Fields
 
 
 def local_feature(feature: SeqFeature) -> SeqFeature | None:
-    """Return a feature without its parts in other records; None if nothing is left."""
+    """Return a feature without its parts elsewhere; None if nothing is left.
+
+    These are parts in other records, and those with an unknown end.
+    """
     parts = [] if feature.location is None else list(feature.location.parts)
-    local = [part for part in parts if not part.ref]
+    local = [
+        part
+        for part in parts
+        if not part.ref and UnknownPosition not in (type(part.start), type(part.end))
+    ]
     if len(local) == len(parts):
         return feature if parts else None
     if not local:
@@ -44,6 +52,8 @@ def covering_span(location: Location, length: int, *, circular: bool) -> tuple[i
     if circular and _spans_origin(parts, length) and int(last.end) <= int(first.start):
         return int(first.start), int(last.end)
     if len(parts) == 1 and int(first.start) == int(first.end):
+        if circular and int(first.start) in (0, length):
+            return length - 1, 1
         return max(int(first.start) - 1, 0), min(int(first.end) + 1, length)
     return min(int(part.start) for part in parts), max(int(part.end) for part in parts)
 
@@ -59,15 +69,16 @@ def is_compound(location: Location, length: int, *, circular: bool) -> bool:
     return len(parts) > 1 or int(parts[0].start) == int(parts[0].end)
 
 
-def format_insdc(location: Location) -> str:
+def format_insdc(location: Location, length: int) -> str:
     """Format a location as in GenBank files, such as `complement(join(1..5,10..20))`."""
     parts = list(location.parts)
-    if len(parts) == 1:
-        return _format_strand(parts[0])
-    if all(part.strand == -1 for part in parts):
-        inner = ",".join(_format_span(part) for part in parts[::-1])
-        return f"complement({_join_operator(location)}({inner}))"
-    return f"{_join_operator(location)}({','.join(map(_format_strand, parts))})"
+    spans = [_format_span(part, length) for part in parts]
+    if len(parts) > 1 and all(part.strand == -1 for part in parts):
+        return f"complement({_join_operator(location)}({','.join(spans[::-1])}))"
+    for position, part in enumerate(parts):
+        if part.strand == -1:
+            spans[position] = f"complement({spans[position]})"
+    return spans[0] if len(parts) == 1 else f"{_join_operator(location)}({','.join(spans)})"
 
 
 def _ordered_parts(location: Location) -> list[Any]:
@@ -85,14 +96,10 @@ def _join_operator(location: Any) -> str:
     return str(getattr(location, "operator", "join"))
 
 
-def _format_strand(part: Any) -> str:
-    return f"complement({_format_span(part)})" if part.strand == -1 else _format_span(part)
-
-
-def _format_span(part: Any) -> str:
+def _format_span(part: Any, length: int) -> str:
     start, end = int(part.start), int(part.end)
     if start == end:
-        return f"{start}^{start + 1}"
+        return f"{start or length}^{start % length + 1}"
     return f"{_format_position(part.start)}{start + 1}..{_format_position(part.end)}{end}"
 
 
@@ -160,7 +167,8 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
         for value in values
     ]
     if is_compound(feature.location, length, circular=circular):
-        custom_fields.append({"name": LOCATION_FIELD, "value": format_insdc(feature.location)})
+        location = format_insdc(feature.location, length)
+        custom_fields.append({"name": LOCATION_FIELD, "value": location})
     return {
         "name": feature_name(feature),
         "type": feature.type,

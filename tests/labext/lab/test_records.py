@@ -18,6 +18,7 @@ from Bio.SeqFeature import (
     CompoundLocation,
     SeqFeature,
     SimpleLocation,
+    UnknownPosition,
 )
 from Bio.SeqRecord import SeqRecord
 from hypothesis import given
@@ -382,6 +383,8 @@ def test_feature_across_the_origin_is_one_feature(
         SimpleLocation(3, 9, 1),
         SimpleLocation(BeforePosition(3), AfterPosition(9), -1),
         SimpleLocation(7, 7, 1),
+        SimpleLocation(100, 100, 1),  # 100^1
+        SimpleLocation(100, 100, -1),
         CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, 1)]),
         CompoundLocation([SimpleLocation(8, 20, -1), SimpleLocation(1, 5, -1)]),
         CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, -1)]),
@@ -411,6 +414,9 @@ def test_foreign_feature_keeps_its_location(location: Any) -> None:
         *range(cover["end"]),
     ]
     assert set(location) <= set(inside)
+    if location.start == location.end == 100:
+        assert (cover["start"], cover["end"]) == (99, 1)
+        assert cover["customFields"][0]["value"].rstrip(")").endswith("100^1")
 
 
 def test_feature_in_other_records_has_its_part_in_this_one() -> None:
@@ -419,16 +425,18 @@ def test_feature_in_other_records_has_its_part_in_this_one() -> None:
         SimpleLocation(18, 25, 1) + elsewhere,
         CompoundLocation([elsewhere, SimpleLocation(5, 9, 1), SimpleLocation(18, 25, 1)]),
         elsewhere,
+        SimpleLocation(UnknownPosition(), 9),  # as UniProt has them
+        SimpleLocation(5, UnknownPosition()) + SimpleLocation(12, 15),
     ]
     seqrecord = SeqRecord(
         Seq("ACGTT" * 8),
         annotations={"molecule_type": "DNA"},
         features=[SeqFeature(location, type="gene") for location in locations],
     )
-    with pytest.warns(UserWarning, match="left out 1 feature without"):
+    with pytest.warns(UserWarning, match="left out 2 features without"):
         record = from_seqrecord(seqrecord)
     places = [(mark["start"], mark["end"]) for mark in record["annotations"]]
-    assert places == [(18, 25), (5, 25)]
+    assert places == [(18, 25), (5, 25), (12, 15)]
     assert str(to_seqrecord(record).features[1].location) == "join{[5:9](+), [18:25](+)}"
 
 

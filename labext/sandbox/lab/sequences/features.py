@@ -113,8 +113,7 @@ def _location(feature: Any, record: Any) -> FeatureLocation | None:
     parts = local[::-1] if strand == -1 else local
     try:
         regions = [
-            _build_region(int(part.start), int(part.end), len(record.seq), feature.type)
-            for part in parts
+            _build_region(int(part.start), int(part.end), record, feature.type) for part in parts
         ]
     except TypeError:
         return None
@@ -124,10 +123,13 @@ def _location(feature: Any, record: Any) -> FeatureLocation | None:
 def _place(regions: Sequence[tuple[int, int]], strand: int, record: Any) -> FeatureLocation:
     """Return the location of regions; one across the origin of a circle ends before it starts."""
     start, end = regions[0][0], regions[-1][1]
-    circular = record.annotations.get("topology") == "circular"
-    if not (circular and _joins_at_origin(regions, len(record.seq)) and end <= start):
+    if not (_is_circular(record) and _joins_at_origin(regions, len(record.seq)) and end <= start):
         start, end = min(a for a, _ in regions), max(b for _, b in regions)
     return FeatureLocation(start, end, strand, tuple(regions))
+
+
+def _is_circular(record: Any) -> bool:
+    return bool(record.annotations.get("topology") == "circular")
 
 
 def _skip_bases(location: FeatureLocation, count: int) -> Sequence[tuple[int, int]]:
@@ -142,10 +144,13 @@ def _skip_bases(location: FeatureLocation, count: int) -> Sequence[tuple[int, in
     return regions[::step] or location.regions
 
 
-def _build_region(start: int, end: int, length: int, kind: str) -> tuple[int, int]:
+def _build_region(start: int, end: int, record: Any, kind: str) -> tuple[int, int]:
+    length = len(record.seq)
     if start < 0 or end > length:
         raise ValueError(f"a feature ({kind}) lies outside the sequence of {length:,} bases")
     if start == end:  # a site between two bases: mark both
+        if start in (0, length) and _is_circular(record):
+            return length - 1, 1
         return max(0, start - 1), min(length, end + 1)
     return start, end
 

@@ -289,8 +289,9 @@ def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers
         (SimpleLocation(0, 5, -1) + SimpleLocation(17, 20, -1), False, (0, 20, -1)),
         (SimpleLocation(2, 4, 1) + SimpleLocation(10, 12, -1), False, (2, 12, 0)),
         (SimpleLocation(BeforePosition(3), AfterPosition(9), 1), False, (3, 9, 1)),
+        (SimpleLocation(20, 20, 1), True, (19, 1, 1)),  # 20^1
     ],
-    ids=["origin", "linear", "reverse origin", "reverse linear", "both strands", "fuzzy"],
+    ids=["origin", "linear", "reverse origin", "reverse linear", "both strands", "fuzzy", "site"],
 )
 def test_annotation_of_a_spliced_or_fuzzy_feature(location, circular, place):
     (annotation,) = written_as(location, circular=circular).annotations
