@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,8 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
         features = extract_features(record)
     except ValueError as error:
         raise InputError(f"{where}: {error}.", "Correct the feature's location.") from None
-    accessions = [
-        accession for accession in source.get("accessions", ()) if accession not in ("", ".")
-    ]
+    words = takewhile(lambda word: word != "REGION:", source.get("accessions", ()))
+    accessions = [word for word in words if word not in ("", ".")]
     annotations = {
         "Definition": record.description.strip(" ."),
         "Organism": source.get("organism", "").strip(" ."),

@@ -153,6 +153,15 @@ def test_header_ends_at_the_end_of_its_line_only(tmp_path, break_):
     assert (entry.name, entry.bases, *entry.custom.values()) == ("a", "ACGT", f"the{break_} tag")
 
 
+def test_region_of_a_record_is_no_alias(tmp_path):
+    """The NCBI writes it for a part of a record."""
+    text = genbank().replace("X1", "NC_1 AB_2 REGION: complement(5..12)", 1)
+    (tmp_path / "a.gb").write_text(text)
+    (entry,) = importing.read_sequences(tmp_path / "a.gb")
+    assert entry.aliases == ["NC_1", "AB_2"]
+    assert entry.custom["Accession"] == "NC_1"
+
+
 def test_genbank_file_of_an_old_mac_is_imported(tmp_path):
     path = tmp_path / "a.gb"
     path.write_bytes(GENBANK.replace(b"\n", b"\r"))
