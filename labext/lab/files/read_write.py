@@ -301,7 +301,7 @@ def write(
     Raises:
         ConflictError: the file has other content, or several sequences have the same name.
         InputError: there are no sequences, a column is missing, a sequence has no name or no bases,
-            or the format is unknown.
+            the format is unknown, or the file has the suffix `.gz`.
         SetupError: the format is GenBank and Biopython is not installed.
         StorageError: the file can't be written.
     """
@@ -355,6 +355,8 @@ def _without_urls(row: Fields) -> Fields:
 
 
 def _choose_format(target: Path, requested: Format | None) -> Format:
+    if target.suffix.lower() == ".gz":
+        raise InputError("Files are written uncompressed.", f"Write to {target.stem}.")
     if requested is not None:
         if requested not in get_args(Format):
             raise InputError(f'Unknown format "{requested}".', "Use fasta or genbank.")

@@ -169,6 +169,13 @@ def test_empty_list_and_unknown_format_are_refused(tmp_path: Path) -> None:
     assert "embl" in refused(InputError, [PRIMER], tmp_path / "a.gb", format="embl")
 
 
+@pytest.mark.parametrize("kind", [None, "fasta"])
+def test_uncompressed_file_is_not_named_gz(kind: Any, tmp_path: Path) -> None:
+    message = refused(InputError, [PRIMER], tmp_path / "a.fa.gz", format=kind)
+    assert message == "Files are written uncompressed."
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("suffix", ["fa", "gb"])
 def test_gzipped_and_utf_16_files_are_read(encoding: str, suffix: str, tmp_path: Path) -> None:
