@@ -81,11 +81,13 @@ def _parse_nested(name: str, text: str) -> Any:
 
 def _cell_value(cell: Any) -> Any:
     """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
+    if hasattr(cell, "columns"):  # a DataFrame of features
+        cell = cell.to_dict("records")
     if hasattr(cell, "tolist"):  # of numpy and pandas; Parquet files have arrays within arrays
         cell = cell.tolist()
     if isinstance(cell, dict):
         return {name: _member_value(name, _cell_value(item)) for name, item in cell.items()}
-    if isinstance(cell, list):
+    if isinstance(cell, list | tuple):
         return [_cell_value(item) for item in cell]
     if hasattr(cell, "isoformat"):
         return None if cell != cell else cell.isoformat()

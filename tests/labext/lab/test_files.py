@@ -339,6 +339,16 @@ def test_features_of_a_frame_keep_position_and_strand(
     ]
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pd.Series, tuple])
+def test_features_may_be_a_frame_a_series_or_a_tuple(kind: Any, tmp_path: Path) -> None:
+    genes = [{"name": "a", "start": 1, "end": 9}, {"name": "b", "start": 2, "end": 5, "strand": -1}]
+    record = PRIMER | {"annotations": kind(genes)}
+    files.write(record, tmp_path / "p.gb")
+    path = files.write(pd.DataFrame([record]), tmp_path / "p.gb")
+    places = [str(item.location) for item in SeqIO.read(path, "genbank").features]
+    assert places == ["[1:8](+)", "[2:5](-)"]
+
+
 def test_features_in_a_text_that_is_no_list_are_refused(tmp_path: Path) -> None:
     cut = {"name": "p", "bases": "ACGT", "annotations": "[{'name': 'gene', 'start': 1, 'e"}
     with pytest.raises(InputError, match="are not a list") as refused:
