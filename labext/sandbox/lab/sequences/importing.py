@@ -64,7 +64,7 @@ def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path.name} can't be read: {error.strerror}.", _FORMAT_HINT) from None
+        raise InputError(f"{path} can't be read: {error.strerror}.", _FORMAT_HINT) from None
     try:
         return decode_text(content, MAX_FILE_BYTES)
     except ValueError as error:
