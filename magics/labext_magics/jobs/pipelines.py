@@ -75,7 +75,16 @@ def run_pipeline(
 
 def _report_valid(checked: pd.DataFrame, no_estimate: str) -> pd.DataFrame:
     """Print that the pipeline is valid, with its expected time and cost; return the frame."""
-    output.print_message(f"The pipeline is valid; {submit.NOT_SENT}.")
+    from labext.jobs.batch.plan import MAX_JOBS
+
+    valid = "The pipeline is valid" if len(checked) else "The inputs are valid"
+    output.print_message(f"{valid}; {submit.NOT_SENT}.")
+    for stage, jobs in checked.groupby("Stage")["Jobs"].sum().items():
+        if jobs > MAX_JOBS:
+            output.print_message(
+                f"Stage {stage} would have about {jobs:,} jobs; a stage of more than {MAX_JOBS} "
+                "does not start. Divide the inputs among several pipelines."
+            )
     submit.print_estimate(submit.stored_estimate(checked), no_estimate)
     return checked
 

@@ -167,7 +167,9 @@ def test_check_of_a_pipeline_submits_nothing(run: Run, capsys: pytest.CaptureFix
         capsys.readouterr().out,
     )
     run("%jobs run-pipeline never-run --inputs MKT --check")
-    assert "unknown: never-run has no earlier runs." in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "The inputs are valid" in output, "the pipeline is unknown"
+    assert "unknown: never-run has no earlier runs." in output
     assert run("%jobs list")["JobName"].tolist() == before
     run(f"{RUN_SAVED} --wait")
     checked = run(f"{RUN_SAVED.replace('p2', 'p3')} --check")
@@ -175,3 +177,13 @@ def test_check_of_a_pipeline_submits_nothing(run: Run, capsys: pytest.CaptureFix
     output = capsys.readouterr().out
     assert re.search(r"Expected: .* of computing .*The inputs of stage 2 are unknown", output)
     assert "p3" not in run("%jobs list")["JobName"].tolist()
+
+
+def test_check_names_a_stage_of_more_than_100_jobs(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stages = PIPELINE[PIPELINE.index("stages:") :]
+    run('%%jobs pipeline p9 --check --inputs {["ACDEFGHIK"] * 50}\n' + stages)
+    assert "Stage 2 would" not in capsys.readouterr().out
+    run('%%jobs pipeline p9 --check --inputs {["ACDEFGHIK"] * 51}\n' + stages)
+    assert "Stage 2 would have about 102 jobs" in capsys.readouterr().out
