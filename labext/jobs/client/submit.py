@@ -158,7 +158,7 @@ class SubmitMethods(BaseClient):
             self._catalogue, name, type, jobs, settings, name_column, mapping, limits
         )
         tool, content = self._batch_content(draft)
-        if not over_budget and not self._journal.has(name):
+        if not over_budget:
             self._check_budget(
                 name,
                 draft.plan().parts[0].name,

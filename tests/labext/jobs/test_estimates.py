@@ -198,6 +198,16 @@ def test_batch_over_its_budget_is_sent_if_requested(used: Any, client: JobsClien
 
 
 @pytest.mark.faults
+def test_budget_applies_to_a_batch_that_another_client_deleted(
+    used: Any, client: JobsClient
+) -> None:
+    _submit(client, 4.0)
+    client._service.delete("folds")
+    with pytest.raises(InputError, match=r"its budget is 3\.9"):
+        _submit(client, 3.9)
+
+
+@pytest.mark.faults
 def test_batch_over_the_budget_left_is_refused_before_it_is_sent(
     used: Any, client: JobsClient
 ) -> None:
