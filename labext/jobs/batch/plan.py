@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_JOBS = 100
 """Maximum number of jobs in one batch of the service."""
 
+LIMITS = ("maxRuntimeSeconds", "weightedHoursBudget")
+"""The fields of a batch with its limits, in a request and in its settings on the service."""
+
 _MIN_NAME_LENGTH = 20  # a shorter limit would make job names useless
 
 Settings = dict[str, Any]
@@ -138,11 +141,8 @@ class BatchPlan:
             "jobNames": list(part.jobs),
             "settings": [self.jobs[job] for job in part.jobs],
         }
-        if self.limits.seconds is not None:
-            body["maxRuntimeSeconds"] = self.limits.seconds
-        if part.budget is not None:
-            body["weightedHoursBudget"] = part.budget
-        return body
+        limits = zip(LIMITS, (self.limits.seconds, part.budget), strict=True)
+        return body | {name: value for name, value in limits if value is not None}
 
     def digests(self) -> dict[str, str]:
         """Return a digest of the type and settings of each job, by job name."""

@@ -14,7 +14,7 @@ from labext.jobs.api import SUBMIT_BATCH, JobsApi
 from labext.jobs.batch.draft import BatchDraft
 from labext.jobs.batch.journal import Journal, JournalEntry, PartEvent
 from labext.jobs.batch.merge_parts import PartFinder
-from labext.jobs.batch.plan import BatchPart, BatchPlan
+from labext.jobs.batch.plan import LIMITS, BatchPart, BatchPlan
 from labext.jobs.batch.report import BatchSubmission, PartOutcomes, build_report, plan_overview
 from labext.jobs.error_messages import is_taken
 from labext.jobs.identity import canonical_json, submission_difference
@@ -89,7 +89,7 @@ class BatchSubmitter:
                 raise
             self._note_complete(entry, outcomes)
         caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]
-        caveats.append(draft.unused_message)
+        caveats += [_limits_caveat(plan, existing), draft.unused_message]
         return build_report(
             plan, outcomes, resumed=False, refused=draft.rejected_rows(), caveats=caveats
         )
@@ -390,6 +390,19 @@ class BatchSubmitter:
             if not valid:
                 rejected[job] = message
         return rejected
+
+
+def _limits_caveat(plan: BatchPlan, existing: Mapping[str, JobRecord]) -> str:
+    """Return a sentence if an existing part is still active and has other limits, else ""."""
+    for part in plan.parts:
+        row, body = existing.get(part.name, {}), plan.body(part)
+        stored = None if records.outcome(row) else identity.stored_settings(row)
+        if stored is not None and any(stored.get(name) != body.get(name) for name in LIMITS):
+            return (
+                "The existing jobs keep their budget and time limit; to change these, delete the "
+                "batch and submit it again."
+            )
+    return ""
 
 
 def _kind_name(row: JobRecord) -> str:

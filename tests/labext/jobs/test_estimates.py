@@ -208,6 +208,17 @@ def test_budget_applies_to_a_batch_that_another_client_deleted(
 
 
 @pytest.mark.faults
+def test_other_limits_of_a_running_batch_are_reported(ledger: Any, client: JobsClient) -> None:
+    _submit(client, 4.0)
+    ledger.rows["folds"] |= {"Settings": '{"weightedHoursBudget": 4.0}', "batchStatus": "Running"}
+    for options in ({"budget": 5.0}, {"budget": None}, {"budget": 4, "max_runtime_seconds": 9}):
+        assert "keep their budget and time limit" in _submit(client, **options).message
+    assert "keep" not in _submit(client, 4.0).message
+    ledger.rows["folds"]["batchStatus"] = "Complete"
+    assert "keep" not in _submit(client, 5.0).message
+
+
+@pytest.mark.faults
 def test_batch_over_the_budget_left_is_refused_before_it_is_sent(
     used: Any, client: JobsClient
 ) -> None:
