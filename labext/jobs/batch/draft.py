@@ -223,7 +223,7 @@ class BatchDraft:
         name_column: the column of `frame` with the names of the jobs.
         faults: descriptions of the faults of each invalid row, by row position.
         errors: more specific errors by set of invalid rows, used instead of a list of faults.
-        unused: columns with the name of a setting that a mapping leaves out.
+        unused: columns that a mapping leaves out, by the setting that they have the name of.
     """
 
     name: str
@@ -235,7 +235,7 @@ class BatchDraft:
     name_column: str | None = None
     faults: dict[int, list[str]] = field(default_factory=dict)
     errors: dict[frozenset[int], InputError] = field(default_factory=dict)
-    unused: list[str] = field(default_factory=list)
+    unused: dict[str, str] = field(default_factory=dict)
     _rejected_by_service: bool = False
 
     @property
@@ -248,16 +248,14 @@ class BatchDraft:
         """A sentence about the columns in `unused`; empty if there are none."""
         if not self.unused:
             return ""
-        columns = messages.join_all(self.unused, "and")
-        options = messages.join_all([parameter("mapping", {c: c}) for c in self.unused], "and")
-        if len(self.unused) == 1:
-            return (
-                f"The column {columns} was not used, although {self.type} has a setting of this "
-                f"name; {options} uses it."
-            )
+        one = len(self.unused) == 1
+        columns = messages.join_all([*self.unused.values()], "and")
+        settings = messages.join_all([*self.unused], "and")
+        options = [parameter("mapping", {name: column}) for name, column in self.unused.items()]
         return (
-            f"The columns {columns} were not used, although {self.type} has settings of these "
-            f"names; {options} use them."
+            f"The {'column' if one else 'columns'} {columns} {'was' if one else 'were'} not used, "
+            f"although {self.type} has {'a setting' if one else 'settings'} {settings}; "
+            f"{messages.join_all(options, 'and')} {'uses it' if one else 'use them'}."
         )
 
     def add_faults(self, faults: Mapping[int, list[str]]) -> None:
@@ -343,6 +341,11 @@ class BatchDraft:
         return lines
 
 
+def _comparable(name: str) -> str:
+    """Return the name of a column or setting, such that `isCircular` equals `circular`."""
+    return name.replace("_", "").lower().removeprefix("is")
+
+
 def make_draft(
     catalogue: ToolCatalogue,
     name: str,
@@ -380,11 +383,12 @@ def make_draft(
         draft = draft_from_frame(name, tool, limits, frame, name_column, mapping, constants)
         if mapping is not None:
             used = {*mapping, *mapping.values(), *constants, name_column}
-            draft.unused = [
-                column
+            settings = {_comparable(name): name for name in tool.parameters if name not in used}
+            draft.unused = {
+                settings[_comparable(column)]: column
                 for column in frame.columns
-                if column in tool.parameters and column not in used
-            ]
+                if _comparable(column) in settings and column not in used
+            }
     elif name_column is not None or mapping is not None:
         raise InputError(
             "Columns can be named only if the jobs are a DataFrame.", "Omit the columns."

@@ -274,13 +274,16 @@ def test_column_with_the_name_of_a_setting_that_the_mapping_leaves_out_is_report
     frame = pd.DataFrame({"bases": ["A"], "temperature": [30], "mode": ["slow"], "n": [1]})
     one = ("few", "fold", frame, {"mode": "fast"}, None, {"sequence": "bases"})
     message = (
-        "The column temperature was not used, although fold has a setting of this name; "
+        "The column temperature was not used, although fold has a setting temperature; "
         '`mapping={"temperature": "temperature"}` uses it.'
     )
     assert client.check_batch(*one).attrs["unused"] == message
     assert client.submit_batch(*one).message == f"few was submitted with 1 job. {message}"
     two = client.submit_batch("both", "fold", frame, mapping={"sequence": "bases"})
     assert "The columns temperature and mode were not used, although" in two.message
+    table = frame.rename(columns={"temperature": "isTemperature"})
+    checked = client.check_batch("few", "fold", table, {"mode": "fast"}, None, one[-1])
+    assert 'mapping={"temperature": "isTemperature"}' in checked.attrs["unused"]
     for mapping in (None, {"sequence": "bases", "temperature": "n", "mode": "mode"}):
         table = frame.drop(columns="n").rename(columns={"bases": "sequence"})
         used = client.submit_batch(
