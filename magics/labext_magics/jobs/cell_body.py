@@ -85,18 +85,24 @@ def parse_job(text: str, line: Job) -> Job:
 def parse_batch(text: str, line: Batch) -> Batch:
     """Merge the line with the body.
 
-    The body is a list of `name` and `settings`, a mapping of names to settings, or a batch in the
-    service's own format.
+    The body is a list of `name` and `settings`, a mapping of names to settings, either of them as
+    the value of `jobs`, or a batch in the service's own format.
     """
     jobs = cell_body.parse_body(text)
     batch = line
     if isinstance(jobs, Mapping) and isinstance(jobs.get("jobNames"), list):
         rest = {k: v for k, v in jobs.items() if k not in ("jobNames", "settings")}
         batch, jobs = _merge_with_line(line, rest, _BATCH, "batch"), _zip_settings(jobs)
-    elif isinstance(jobs, Mapping) and isinstance(jobs.get("jobs"), list):
+    elif isinstance(jobs, Mapping) and _are_jobs(jobs.get("jobs")):
         rest = {k: v for k, v in jobs.items() if k != "jobs"}
         batch, jobs = _merge_with_line(line, rest, _BATCH, "batch"), jobs["jobs"]
     return replace(batch, jobs=_named_settings(jobs))
+
+
+def _are_jobs(value: Any) -> bool:
+    """Return whether a value is a list or mapping of jobs, not the settings of a job `jobs`."""
+    settings = value.values() if isinstance(value, Mapping) else ()
+    return isinstance(value, list) or any(isinstance(item, Mapping) for item in settings)
 
 
 def parse_pipeline(text: str, line: Pipeline) -> Pipeline:

@@ -156,6 +156,7 @@ JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
         "settings: [{bases: ACGU}, {bases: NO}]",
         "tool: rna_fold\njobs:\n- {jobName: a, settings: {bases: ACGU}}\n"
         "- {jobName: 1, settings: {bases: NO}}",
+        "type: rna_fold\njobs:\n  a: {bases: ACGU}\n  1: {bases: NO}",
     ],
 )
 def test_batch_body_forms(text: str) -> None:
@@ -184,6 +185,7 @@ def test_batch_body_may_have_limits() -> None:
         ("- {name: a, bases: ACGU}", "Job 1 of the body"),
         ("- a", "Job 1 of the body"),
         ("a: ACGU", "The settings of a are not a mapping"),
+        ("jobs: {a: {bases: NO}, b: ACGU}", "The settings of b are not a mapping"),
         ("{jobNames: [a], settings: [{}], gpuType: x}", "not supported"),
         ("{jobNames: [a], settings: [{}], type: other}", "The line sets rna_fold"),
         ("ACGU", "no jobs"),
