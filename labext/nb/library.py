@@ -41,24 +41,28 @@ class LibraryEntry:
     Attributes:
         title: its title; unique in the library.
         text: its fields as lines `Name: value`, and its abstract.
-        doi: its DOI, or an empty string.
     """
 
     title: str
     text: str
-    doi: str = ""
+
+    @property
+    def has_doi(self) -> bool:
+        """Whether it has a DOI, by which it is also recognized under another title."""
+        return "DOI" in _fields_of(self.text)
 
     def matches(self, text: str) -> bool:
         """Return whether a source's text is that of this entry, perhaps with other fields.
 
-        It has the DOI, or the title and no other DOI, year or first author.
+        It has the DOI with the title or the first author, or the title and no other DOI, year or
+        first author.
         """
-        if self.doi and f"DOI: {self.doi}\n".casefold() in f"{text}\n".casefold():
-            return True
         own, other = _fields_of(self.text), _fields_of(text)
         both = own.keys() & other.keys() & _IDENTITY
-        is_entry = other.keys() <= {"Title", *_FIELDS.values()}
-        return is_entry and "Title" in both and all(own[name] == other[name] for name in both)
+        if not other.keys() <= {"Title", *_FIELDS.values()} or "Title" not in both:
+            return False
+        same = {name for name in both if own[name] == other[name]}
+        return same == both or ("DOI" in same and bool(same & {"Title", "Authors"}))
 
     def has_changed(self, text: str) -> bool:
         """Return whether the text of a source of this entry has other fields."""
@@ -76,7 +80,12 @@ def _fields_of(text: str) -> dict[str, str]:
     fields = {name: value for name, _, value in (line.partition(": ") for line in lines)}
     if "Authors" in fields:
         fields["Authors"] = re.split("[,;]", fields["Authors"])[0].rpartition(" ")[2]
+    if "DOI" in fields:
+        fields["DOI"] = _DOI_PREFIX.sub("", fields["DOI"].casefold())
     return fields
+
+
+_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)")
 
 
 @dataclass(frozen=True)
@@ -144,7 +153,7 @@ def read_library(path: Path) -> Library:
             broken.append(f"{key} (no title)")
             continue
         unique = title if title not in entries else f"{title} ({key})"
-        entries[unique] = LibraryEntry(unique, _entry_text(title, entry), entry.get("doi") or "")
+        entries[unique] = LibraryEntry(unique, _entry_text(title, entry))
     files, missing = _attached_files(path.parent, fields)
     return Library(path, (*entries.values(),), files, missing, (*broken,))
 

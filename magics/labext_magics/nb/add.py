@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -115,10 +116,15 @@ def add_library(
     """Add the new entries of a library of references to a notebook."""
     existing: dict[str, list[Record]] = {}
     for source in call.nb.sources.iter(target.id):
-        existing.setdefault(str(source["title"]), []).append(source)
+        if source["kind"] == "text":
+            existing.setdefault(str(source["title"]), []).append(source)
+    titles = {entry.title for entry in library.entries}
+    others = [s for title in existing.keys() - titles for s in existing[title]]
+    get_source = functools.cache(call.nb.sources.get)
     records, kept, changed = [], 0, []
     for entry in library.entries:
-        candidates = (call.nb.sources.get(s["id"]) for s in existing.get(entry.title, ()))
+        renamed = others if entry.has_doi else []
+        candidates = (get_source(s["id"]) for s in (*existing.get(entry.title, ()), *renamed))
         same = next(
             (record for record in candidates if entry.matches(record["full_text"] or "")), None
         )

@@ -259,12 +259,15 @@ def test_tilde_of_an_address_is_kept(tmp_path: Path, written: str) -> None:
         ("Title: Induction\nAuthors: Roe, J.\nYear: 1995", False),
         ("Title: Induction\nYear: 1995\nDOI: 10.1000/X\n\nAn abstract.", True),
         ("Title: Induction\nYear: 1995\nDOI: 10.1000/y", False),
+        ("Title: Induction\nDOI: https://doi.org/10.1000/x", True),
+        ("Title: Inductoin\nAuthors: Doe, J.\nYear: 1996\nDOI: 10.1000/x", True),
+        ("Title: A chapter\nAuthors: Lee, K.\nDOI: 10.1000/x", False),
         ("Induction\n\nYear: 1995", False),
     ],
 )
 def test_entry_matches_a_text_with_other_fields(text: str, expected: bool) -> None:
     own = "Title: Induction\nAuthors: Doe, Jane; Roe, J.\nYear: 1995\nDOI: 10.1000/x\n\nAbstract."
-    entry = LibraryEntry("Induction", own, "10.1000/x")
+    entry = LibraryEntry("Induction", own)
     assert entry.matches(text) is expected
     assert entry.has_changed(text)
     assert not entry.has_changed(own)

@@ -154,6 +154,17 @@ def test_corrected_reference_is_not_added_twice(run, printed, tmp_path):
     assert "added 1 reference to Corrected; kept 1 existing." in again
     (source,) = run("%nb sources").query("title == 'Induction'")["id"]
     assert f"Kept with other fields than in library.bib: Induction ({source})." in again
+    path.write_text(
+        "@article{a, title={Inductoin}, author={Doe, Jane}, doi={10.1000/1}}\n"
+        "@article{c, title={Of a file}, doi={10.1000/3}}"
+    )
+    (tmp_path / "paper.md").write_text("# Of a file\n\nDOI: 10.1000/3\n\nArabinose induces.")
+    run("%nb add library.bib paper.md --wait")
+    path.write_text(path.read_text().replace("Inductoin", "Induction of pBAD"))
+    again = printed("%nb add library.bib")
+    assert "added 0 references to Corrected; kept 2 existing." in again
+    assert "Kept with other fields than in library.bib: Induction of pBAD (" in again
+    assert "Of a file (" not in again
 
 
 def test_broken_reference_is_named_and_the_others_are_added(run, refused, tmp_path):
