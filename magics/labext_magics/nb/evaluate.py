@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,6 +68,7 @@ def _ask(call: Call, evaluation: Evaluation, file: Path) -> list[Record]:
 
     rows: list[Record] = []
     total = len(evaluation.questions)
+    started = time.monotonic()
 
     def snapshots() -> Iterator[Progress]:
         def snapshot(outcome: Outcome | None = None) -> Progress:
@@ -75,7 +77,13 @@ def _ask(call: Call, evaluation: Evaluation, file: Path) -> list[Record]:
             phase = outcome.value.capitalize() if outcome else "Running"
             waiting = {"Pending": total - len(rows)}
             return Progress(
-                file.name, "evaluation", phase, {**states, **waiting}, total, outcome=outcome
+                file.name,
+                "evaluation",
+                phase,
+                {**states, **waiting},
+                total,
+                outcome=outcome,
+                elapsed=time.monotonic() - started,
             )
 
         yield snapshot()

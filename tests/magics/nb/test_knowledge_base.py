@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -11,6 +13,7 @@ from labext_test_shell import Run
 
 from labext.errors import ConflictError
 from labext.nb import Answer, NotebookClient
+from labext_magics.nb import evaluate
 
 pytestmark = pytest.mark.contract
 
@@ -196,7 +199,8 @@ def questions(run: Run, tmp_path: Path) -> str:
     return '"my questions.csv"'
 
 
-def test_answers_are_compared_and_summarized(run, questions, capsys):
+def test_answers_are_compared_and_summarized(run, questions, capsys, monkeypatch):
+    monkeypatch.setattr(evaluate, "time", Mock(monotonic=itertools.count(0, 10).__next__))
     result = run(f"%nb evaluate {questions} --search-type text --limit 5")
     assert result["right"].tolist() == [True, False, True]
     assert result["cited_right"].tolist()[:2] == [True, False]
@@ -204,7 +208,7 @@ def test_answers_are_compared_and_summarized(run, questions, capsys):
     assert result["rank"].tolist()[0] == 1
     assert (result["seconds"] > 0).all()
     output = capsys.readouterr().out
-    assert "3 of 3 complete" in output
+    assert "3 of 3 complete (evaluation, watched 0:50)" in output
     assert "rightly cited" in output
     assert "67%" in output
 
