@@ -51,7 +51,9 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
 
     identifiers = [scope.resolve_id(call, "source", title) for title in dict.fromkeys(sources)]
     model_id = scope.resolve_model(call, model)
-    processing.wait_for_text(call, None, identifiers, option=None)
+    processing.wait_for_text(
+        call, None, identifiers, option=None, outcome="no insight was generated"
+    )
     template = call.nb.transformations.get(transformation)
     return INSIGHTS.show(
         insight_frame(

@@ -131,7 +131,13 @@ def podcast(
     with scope.creation_lock(call, "episode", target.id, name):
         existing = _existing_episode(call, name, target, profile_id, speaker_ids, briefing)
         if existing is None:
-            processing.wait_for_text(call, target, wait=not background, option="--background")
+            processing.wait_for_text(
+                call,
+                target,
+                wait=not background,
+                option="--background",
+                outcome="the podcast was not started",
+            )
             started = call.nb.podcasts.generate(
                 target.id, profile_id, speaker_ids if speakers else None, name, briefing
             )

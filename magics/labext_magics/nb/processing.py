@@ -91,11 +91,13 @@ def wait_for_text(
     wait: bool = True,
     option: str | None = "--no-wait",
     vectors: bool = False,
+    outcome: str = "the question was not sent",
 ) -> None:
     """Wait until sources have been processed, and print the skipped sources.
 
     A source whose record has not changed for an hour is skipped, since its worker has probably
-    been stopped. With `vectors`, the vectors of the sources are awaited, too.
+    been stopped. With `vectors`, the vectors of the sources are awaited, too. The error of an
+    interrupt states the `outcome`.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; no request was sent.
@@ -119,8 +121,7 @@ def wait_for_text(
         last = _show_progress(snapshots, "%nb sources wait")
     except WatchInterrupted:
         raise WatchInterrupted(
-            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted; the "
-            "question was not sent.",
+            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted; {outcome}.",
             f"Run the line again{'' if option is None else f', or with `{option}`'}.",
         ) from None
     rows = () if last is None else last.rows

@@ -79,6 +79,11 @@ def test_interrupted_wait_sends_no_question(server, interrupted, refused):
         error = refused(line, WatchInterrupted)
         assert "the question was not sent" in error.message
         assert "`--no-wait`" in error.next_step
+    for line, outcome in (
+        ("podcast --name One --profile solo_expert", "the podcast was not started"),
+        ("insights new 'Dense Summary' --source protocol.docx", "no insight was generated"),
+    ):
+        assert outcome in refused(f"%nb {line}", WatchInterrupted).message
     assert not sent(server)
 
 
