@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ def validate_file(path: Path | str) -> Path:
     """
     file = user_path(path)
     if os.path.isdir(file):  # unlike Path.is_dir, False for a name that is too long
-        raise InputError(f"{file} is a folder.", "Add its files, such as `FOLDER/*.pdf`.")
+        raise InputError(f"{file} is a folder.", f"Add its files: {_file_patterns(file)}.")
     if not os.path.isfile(file):
         raise InputError(f"There is no file {file}{similar_file_hint(file)}.", "Check the path.")
     try:
@@ -129,6 +130,21 @@ def validate_file(path: Path | str) -> Path:
     if empty:
         raise InputError(f"{file} is empty.", "Add a file with content.")
     return file
+
+
+_MAX_LISTED = 1000
+"""Maximum number of files in a folder whose suffixes are looked at."""
+
+
+def _file_patterns(folder: Path) -> str:
+    """Return the patterns of the files in a folder, or else in the folders in it, for a message."""
+    for prefix in ("", "**/"):
+        found = itertools.islice(folder.glob(f"{prefix}[!.]*.*"), _MAX_LISTED)
+        suffixes = sorted({path.suffix for path in found if os.path.isfile(path)})
+        if suffixes:
+            break
+    patterns = (folder / f"{prefix}*{suffix}" for suffix in suffixes or [""])
+    return messages.join_words(f'"{pattern}"' for pattern in patterns)
 
 
 def validate_url(url: str) -> str:

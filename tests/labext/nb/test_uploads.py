@@ -31,6 +31,19 @@ def test_invalid_file_states_the_reason(paper, tmp_path):
     assert uploads.validate_file(str(paper)) == paper
     with pytest.raises(InputError, match="is a folder"):
         uploads.validate_file(tmp_path)
+    (tmp_path / "out" / "cut").mkdir(parents=True)
+    (tmp_path / "out" / ".hidden.md").touch()
+    for names, patterns in (
+        ((), ["*"]),
+        (["cut/a.csv"], ["**/*.csv"]),
+        (["b.md", "c.gb"], ["*.gb", "*.md"]),
+    ):
+        for name in names:
+            (tmp_path / "out" / name).touch()
+        with pytest.raises(InputError) as caught:
+            uploads.validate_file(tmp_path / "out")
+        expected = ", ".join(f'"{tmp_path / "out" / pattern}"' for pattern in patterns)
+        assert caught.value.next_step == f"Add its files: {expected}."
     with pytest.raises(InputError, match=r'did you mean "paper\.pdf"'):
         uploads.validate_file(tmp_path / "papre.pdf")
     with pytest.raises(InputError, match="There is no file"):
