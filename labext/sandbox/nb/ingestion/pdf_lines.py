@@ -6,7 +6,7 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
@@ -83,6 +83,14 @@ class _Box:
         return self.top - self.bottom
 
 
+@dataclass(frozen=True)
+class Field:
+    """What a form field or a text box of a PDF shows, and its place on the displayed page."""
+
+    box: _Box
+    value: str
+
+
 def decode_bitmap_fonts(text: str) -> str:
     """Return the text with the ligatures and dashes of LaTeX's bitmap fonts, of the same length."""
     if not _MAY_HAVE_LIGATURES.search(text):
@@ -97,27 +105,65 @@ def decode_bitmap_fonts(text: str) -> str:
     return _DASH.sub(lambda code: code[0].translate(_T1_CODES), text)
 
 
-def read_lines(text: Any, characters: str, content: str) -> tuple[list[str], dict[str, Font]]:
+def read_lines(
+    text: Any, characters: str, content: str, fields: Sequence[Field] = ()
+) -> tuple[list[str], dict[str, Font]]:
     """Return the lines of a page, and their fonts by the stripped lines.
 
     Each of the `characters` of PDFium's text page has a place; `content` lacks those that are
-    outside of the page.
+    outside of the page. The values of `fields` follow the text before them.
     """
     places = [place for place, character in enumerate(characters) if not character.isspace()]
     if len(places) != _count_visible(content):  # some are outside of the page
-        return content.splitlines(), read_lines(text, characters, characters)[1]
+        values = [field.value for field in fields]
+        return [*content.splitlines(), *values], read_lines(text, characters, characters)[1]
     content = _break_vertical_lines(text, places, _restore_spaces(text, places, content))
     content = _place_accents(text, places, content)
     lines: list[str] = []
     fonts: dict[str, Font] = {}
     start = 0
+    written = _place_values(text, places, fields)
     for line in _join_raised(text, places, content.splitlines()):
-        line_places = places[start : start + _count_visible(line)]
-        lines.append(_mark_exponents(text, line_places, line))
-        if line_places:
-            fonts.setdefault(lines[-1].strip(), _line_font(text, line_places))
-        start += len(line_places)
-    return lines, fonts
+        end = start + _count_visible(line)
+        inside = [place for place in written if start <= place < end]
+        if inside:
+            values_in_line = {place - start: written.pop(place) for place in inside}
+            lines += _insert_values(line, values_in_line).splitlines()
+        else:
+            lines.append(_mark_exponents(text, places[start:end], line))
+        if start < end:
+            fonts.setdefault(lines[-1].strip(), _line_font(text, places[start:end]))
+        start = end
+    return [*lines, *written.values()], fonts
+
+
+def _place_values(text: Any, places: Sequence[int], fields: Iterable[Field]) -> dict[int, str]:
+    """Return the values of fields by the position of the character that they follow.
+
+    It is the closest one to the left of a field, or else the last one of the line above it.
+    """
+    values: dict[int, str] = {}
+    boxes = [_box(text, place) for place in places] if fields else []
+    for field in sorted(fields, key=lambda field: (-field.box.top, field.box.left)):
+        middle = (field.box.bottom + field.box.top) / 2
+        beside = [
+            (box.left, number)
+            for number, box in enumerate(boxes)
+            if box.bottom < middle < box.top and box.left < field.box.left
+        ]
+        above = [(-box.bottom, number) for number, box in enumerate(boxes) if box.bottom > middle]
+        _, place = max(beside or above, default=(0, len(places)))
+        values[place] = f"{values.get(place, '')}{' ' if beside else chr(10)}{field.value}"
+    return values
+
+
+def _insert_values(line: str, values: Mapping[int, str]) -> str:
+    """Return a line with values after the characters at their positions."""
+    parts = _VISIBLE.split(line)
+    for position, value in values.items():
+        parts[2 * position + 1] += value
+        parts[2 * position + 2] = parts[2 * position + 2] or " "
+    return "".join(parts).rstrip()
 
 
 def _count_visible(text: str) -> int:
@@ -310,15 +356,58 @@ def _box(text: Any, place: int) -> _Box:
     box = raw.FS_RECTF()
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     raw.FPDFText_GetLooseCharBox(text.raw, index, box)
-    match text.page.get_rotation():
+    return _displayed_box(text.page, box)
+
+
+def _displayed_box(page: Any, box: Any) -> _Box:
+    match page.get_rotation():
         case 90:
-            height = text.page.get_height()
+            height = page.get_height()
             return _Box(box.bottom, height - box.right, box.top, height - box.left)
         case 180:
-            width, height = text.page.get_size()
+            width, height = page.get_size()
             bottom, top = height - box.top, height - box.bottom
             return _Box(width - box.right, bottom, width - box.left, top)
         case 270:
-            width = text.page.get_width()
+            width = page.get_width()
             return _Box(width - box.top, box.left, width - box.bottom, box.right)
     return _Box(box.left, box.bottom, box.right, box.top)
+
+
+def read_fields(document: Any, page: Any) -> Iterator[Field]:
+    """Yield the form fields and the text boxes of a page that have a value."""
+    from pypdfium2 import raw
+
+    for number in range(raw.FPDFPage_GetAnnotCount(page.raw)):
+        annotation = raw.FPDFPage_GetAnnot(page.raw, number)
+        if annotation and not raw.FPDFAnnot_GetFlags(annotation) & raw.FPDF_ANNOT_FLAG_HIDDEN:
+            box = raw.FS_RECTF()
+            raw.FPDFAnnot_GetRect(annotation, box)
+            if value := " ".join(_field_value(document.formenv, annotation).split()):
+                yield Field(_displayed_box(page, box), value)
+        raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _field_value(form: Any, annotation: Any) -> str:
+    from pypdfium2 import raw
+
+    if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_FREETEXT:
+        return _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
+    if form is None or raw.FPDFAnnot_GetSubtype(annotation) != raw.FPDF_ANNOT_WIDGET:
+        return ""
+    match raw.FPDFAnnot_GetFormFieldType(form.raw, annotation):
+        case raw.FPDF_FORMFIELD_CHECKBOX | raw.FPDF_FORMFIELD_RADIOBUTTON:
+            return "☒" if raw.FPDFAnnot_IsChecked(form.raw, annotation) else "☐"
+        case (
+            raw.FPDF_FORMFIELD_TEXTFIELD | raw.FPDF_FORMFIELD_COMBOBOX | raw.FPDF_FORMFIELD_LISTBOX
+        ):
+            return _string(raw.FPDFAnnot_GetFormFieldValue, form.raw, annotation)
+    return ""
+
+
+def _string(function: Any, *arguments: Any) -> str:
+    """Return the text that a function of PDFium writes to a buffer."""
+    size = function(*arguments, None, 0)
+    buffer = ctypes.create_string_buffer(size)
+    function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)
+    return buffer.raw[:size].decode("utf-16-le", errors="replace").rstrip("\0")

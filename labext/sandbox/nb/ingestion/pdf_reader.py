@@ -18,6 +18,7 @@ from labext.sandbox.nb.ingestion.pdf_lines import (
     Font,
     compose_accent,
     decode_bitmap_fonts,
+    read_fields,
     read_lines,
 )
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
@@ -101,6 +102,7 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     except pypdfium2.PdfiumError as error:
         raise _pdf_error(str(error)) from None
     with closing(document):
+        document.init_forms()
         pages = [_read_page(document, number, on_stage) for number in range(1, len(document) + 1)]
         metadata = document.get_metadata_dict(skip_empty=True)
     if not pages:
@@ -186,11 +188,11 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
             # The bounded text of a page on its side joins lines, and lacks those beyond its width.
             is_on_side = page.get_rotation() in (90, 270)
             content = characters if is_on_side else decode_bitmap_fonts(text.get_text_bounded())
-            lines, fonts = read_lines(text, characters, content)
+            lines, fonts = read_lines(text, characters, content, [*read_fields(document, page)])
             is_scanned = not content.strip() and raw.FPDFPage_CountObjects(page.raw) > 0
             if is_scanned and text_recognition.is_installed():
                 on_stage(f"recognizing the text of {place}")
-                lines = text_recognition.recognize_page(page).splitlines()
+                lines = [*text_recognition.recognize_page(page).splitlines(), *lines]
             return _Page(lines, fonts, is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})

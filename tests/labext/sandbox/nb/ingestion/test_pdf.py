@@ -301,3 +301,25 @@ def test_lines_of_a_rotated_page_of_a_pdf_are_complete(read, angle, start):
     content = pdf([text]).replace(b"50 790 Td", start)
     rotated = content.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % angle)
     assert read(rotated).text.split() == text.replace("{6}", "6").split()[1:]
+
+
+def test_values_of_form_fields_follow_their_labels(read):
+    field = "/Type /Annot /Subtype /Widget"
+    fields = [
+        f"{field} /FT /Tx /T (n) /V (Ada Roe) /Rect [120 783 260 801]",
+        f"{field} /FT /Btn /T (b) /V /Yes /AS /Yes /Rect [120 772 130 784] "
+        "/AP << /N << /Yes 6 0 R /Off 6 0 R >> >>",
+        f"{field} /FT /Tx /T (r) /V (two new\\nplasmids) /Rect [50 710 400 755] /Ff 4096",
+        f"{field} /FT /Tx /T (h) /V (hidden) /F 2 /Rect [120 770 260 790]",
+        "/Type /Annot /Subtype /FreeText /Contents (by mail) /Rect [120 700 200 716]",
+    ]
+    objects = "".join(f"{50 + n} 0 obj\n<< {text} >>\nendobj\n" for n, text in enumerate(fields))
+    references = " ".join(f"{50 + n} 0 R" for n in range(len(fields)))
+    content = pdf(["Name:\nBL2 lab\nReason\n\n\n\nReply\nEnd."])
+    content = content.replace(b"/Contents", f"/Annots [{references}] /Contents".encode())
+    content = content.replace(
+        b"/Catalog", f"/Catalog /AcroForm << /Fields [{references}] >>".encode()
+    )
+    text = read(content.replace(b"xref\n", f"{objects}xref\n".encode(), 1)).text
+    expected = ["Name: Ada Roe", "BL2 lab ☒", "Reason", "two new plasmids", "Reply by mail", "End."]
+    assert list(filter(None, text.split("\n"))) == expected
