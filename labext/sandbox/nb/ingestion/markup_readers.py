@@ -36,6 +36,15 @@ _XML_ROWS = ("tr", "row")
 _XML_LAYOUT = ("col", "colspec", "graphic")
 """Elements of tables and figures that have attributes for their layout only."""
 
+_XML_BLOCKS = frozenset(
+    {"boxed-text", "def-list", "disp-formula", "disp-quote", "fig", "list", "preformat"}
+    | {"table-wrap", "figure", "informaltable", "itemizedlist", "orderedlist", "programlisting"}
+    | {"table", "variablelist"}
+)
+"""Elements of JATS, DocBook and TEI that paragraphs may contain."""
+
+_XML_LINE_BREAKS = ("break", "br", "lb")
+
 
 def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read delimited values; each row becomes a line."""
@@ -303,18 +312,19 @@ def parse_xml(content: bytes) -> Any:
 
 
 def _xml_blocks(element: Any) -> Iterator[str]:
-    if not isinstance(element.tag, str):  # an entity
-        return
-    name = element.tag.rpartition("}")[2]
-    if name in _XML_LAYOUT:
+    name = _xml_name(element)
+    if not name or name in _XML_LAYOUT:
         return
     if name in _XML_ROWS:
         yield reading.format_table([[_xml_text(cell) for cell in element]])
+    elif _has_own_text(element) and any(map(_is_xml_block, element)):
+        yield from _xml_flow(element)
     elif _has_own_text(element):
         text = " ".join(_xml_text(element).split())
-        if name in ("title", "head"):
+        parent = element.getparent()
+        if name in ("title", "head") and (parent is None or _xml_name(parent) != "caption"):
             yield f"\n## {text}\n"
-        elif len(element) or name == "p" or len(text) > _MAX_FIELD_LENGTH:
+        elif len(element) or name in ("p", "title") or len(text) > _MAX_FIELD_LENGTH:
             yield f"\n{text}\n"
         else:
             yield f"{name}: {text}"
@@ -325,6 +335,31 @@ def _xml_blocks(element: Any) -> Iterator[str]:
         yield f"{name}: " + ", ".join(f"{key} {value}" for key, value in element.attrib.items())
 
 
+def _xml_flow(element: Any) -> Iterator[str]:
+    """Yield the text of a paragraph, and the lists, tables and formulas between it."""
+    text = element.text or ""
+    for child in element:
+        if _is_xml_block(child):
+            if line := " ".join(text.split()):
+                yield f"\n{line}\n"
+            yield from _xml_blocks(child)
+            text = ""
+        else:
+            text += _xml_text(child)
+        text += child.tail or ""
+    if line := " ".join(text.split()):
+        yield f"\n{line}\n"
+
+
+def _xml_name(element: Any) -> str:
+    """Return the local name of an element; empty for an entity."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _is_xml_block(element: Any) -> bool:
+    return _xml_name(element) in _XML_BLOCKS
+
+
 def _has_own_text(element: Any) -> bool:
     return bool((element.text or "").strip()) or any(
         (child.tail or "").strip() for child in element
@@ -333,12 +368,13 @@ def _has_own_text(element: Any) -> bool:
 
 def _xml_text(element: Any) -> str:
     """Return the text of an element; blanks separate elements that have no text between them."""
-    if not isinstance(element.tag, str):  # an entity
-        return ""
+    name = _xml_name(element)
+    if not name or name in _XML_LINE_BREAKS:
+        return name and " "
     if not _has_own_text(element):
         return " ".join(map(_xml_text, element))
     inner = (text for child in element for text in (_xml_text(child), child.tail or ""))
-    return "".join([element.text or "", *inner])
+    return "".join([element.text or "", *inner, " " * (name == "label")])
 
 
 def _xml_title(root: Any) -> str | None:
