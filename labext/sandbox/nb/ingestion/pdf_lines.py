@@ -12,10 +12,15 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
+from labext.sandbox.nb.ingestion.reading import NOTE_NUMBERS, NOTED
+
 _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|medi$|-b$")
 """Names of bold fonts; those of LaTeX do not say so in full."""
 
 _BEFORE_EXPONENT = re.compile(r"(?<=\d)(?=[-\u2212\u2013]?\d)")
+
+_NOTE_MARK = re.compile(rf"(?:{NOTED} ?|^(?=\d+\s?[^\W\d_]{{3}}))({NOTE_NUMBERS})(?![\d+\u2212-])")
+"""A possible mark of a note or reference, after a word or before a footnote."""
 
 _MIN_SPACE, _MAX_SPACE = 0.15, 0.5
 """Width of a space relative to the height of a line; columns are further apart."""
@@ -130,7 +135,7 @@ def read_lines(
             values_in_line = {place - start: written.pop(place) for place in inside}
             lines += _insert_values(line, values_in_line).splitlines()
         else:
-            lines.append(_mark_exponents(text, places[start:end], line))
+            lines.append(_mark_raised(text, places[start:end], line))
         if start < end:
             fonts.setdefault(lines[-1].strip(), _line_font(text, places[start:end]))
         start = end
@@ -291,17 +296,40 @@ def _space_between(before: _Box, after: _Box) -> str | None:
     return " " if gap > _MIN_SPACE * height else ""
 
 
-def _mark_exponents(text: Any, places: Sequence[int], line: str) -> str:
-    """Return a line with `^` before the exponents of numbers: 10^6, not 106."""
-    for match in reversed([*_BEFORE_EXPONENT.finditer(line)]):
-        end = _count_visible(line[: match.start()])
-        first = places[end if line[match.start()].isdigit() else end + 1]  # a dash may be small
-        number, exponent = _box(text, places[end - 1]), _box(text, first)
-        is_smaller = exponent.height < 0.9 * number.height
-        is_raised = is_smaller and exponent.bottom - number.bottom > 0.1 * number.height
-        if is_raised and _font_key(text, places[end - 1]) != _font_key(text, first):
-            line = f"{line[: match.start()]}^{line[match.start() :]}"
+def _mark_raised(text: Any, places: Sequence[int], line: str) -> str:
+    """Return a line with `^` before the exponents of numbers, 10^6, and marks of notes as [1]."""
+    edits: list[tuple[int, int, str]] = []
+    for match in _BEFORE_EXPONENT.finditer(line):
+        place = match.start()
+        end = _count_visible(line[:place])
+        first = places[end if line[place].isdigit() else end + 1]  # a dash may be small
+        if _is_raised(text, places[end - 1], first):
+            edits.append((place, place, "^"))
+    for match in _NOTE_MARK.finditer(line):
+        start = _count_visible(line[: match.start(1)])
+        last = start + _count_visible(match[1]) - 1
+        base = start - 1 if start else last + 1
+        if all(_is_raised(text, places[base], places[n]) for n in (start, last)) and not (
+            start and _is_apart(text, places[base], places[start])
+        ):
+            is_followed = line[match.end() :][:1].isalnum()
+            edits.append((match.start(), match.end(), f"[{match[1]}]{' ' * is_followed}"))
+    for start, end, mark in sorted(edits, reverse=True):
+        line = f"{line[:start]}{mark}{line[end:]}"
     return line
+
+
+def _is_raised(text: Any, base: int, place: int) -> bool:
+    """Return whether a character is smaller and higher than another one, in another font."""
+    one, two = _box(text, base), _box(text, place)
+    is_raised = two.height < 0.9 * one.height and two.bottom - one.bottom > 0.1 * one.height
+    return is_raised and _font_key(text, base) != _font_key(text, place)
+
+
+def _is_apart(text: Any, before: int, after: int) -> bool:
+    """Return whether a space is between two characters."""
+    one, two = _box(text, before), _box(text, after)
+    return two.left - one.right > _MIN_SPACE * one.height
 
 
 def _line_font(text: Any, places: Sequence[int]) -> Font:

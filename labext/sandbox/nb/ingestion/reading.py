@@ -212,12 +212,23 @@ _EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
 SUPERSCRIPT = "\ue002"
 """Stands before a superscript until `resolve_superscripts` decides whether it is an exponent."""
 
+NOTED = (
+    r"(?:(?<=[^\W\d_]{3})(?<!\bbar|\bchi|\bcos|\beta|\bmin|\bmol|\brad|\bsec|\bsin|\btan)"
+    r"|(?<=[.,;:\u2019\u201d]))"
+)
+"""The end of a word, except units and functions, or punctuation: raised numbers after it are marks
+of notes."""
+
+NOTE_NUMBERS = r"\d{1,3}+(?:[,\u2013-] ?\d{1,3}+)*+"
+_NOTED_END = re.compile(rf"{NOTED}$")
+_MARKED_NOTE = re.compile(rf"{NOTED}{SUPERSCRIPT}({NOTE_NUMBERS})(?![\d+\u2212-])")
 _MARKED_EXPONENT = re.compile(rf"(?<=\d){SUPERSCRIPT}(?=[-\u2212\u2013+]?\d++(?![,\u2013-]\d))")
 
 
 def resolve_superscripts(text: str) -> str:
-    """Replace `SUPERSCRIPT` by `^` before exponents of numbers, and remove it elsewhere."""
-    return _MARKED_EXPONENT.sub("^", text).replace(SUPERSCRIPT, "")
+    """Replace `SUPERSCRIPT` by `^` before exponents and brackets around marks of notes."""
+    text = _MARKED_NOTE.sub(r"[\1]", _MARKED_EXPONENT.sub("^", text))
+    return text.replace(SUPERSCRIPT, "")
 
 
 _MATH_MARKS = {
@@ -255,7 +266,7 @@ _NOTE_NUMBERS = re.compile(r"\s*(?:\d{1,3}|[a-z]|[*†‡§]+)(?:\s*[-,;–]\s*(
 def mark_exponents(tree: Any) -> None:
     """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106.
 
-    Superscripts that are links to notes and references are put in brackets: `mg[3]`, not `mg3`.
+    Marks of notes and references are put in brackets: `mg[3]`, not `mg3`.
     """
     for element in tree.xpath(_LINKED_SUPERSCRIPTS):
         if _NOTE_NUMBERS.fullmatch("".join(element.itertext())):
@@ -268,12 +279,26 @@ def mark_exponents(tree: Any) -> None:
 
 
 def mark_superscripts(elements: Iterable[Any]) -> None:
-    """Put `^` before those of the superscripts that are exponents of numbers."""
+    """Put `^` before the superscripts that are exponents, and marks of notes in brackets."""
     for element in elements:
-        before = element.xpath("string(preceding::text()[1])")
+        before = _text_before(element)
         if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
             element.text = f"^{element.text.strip()}"
+        elif _NOTED_END.search(before[-9:]) and re.fullmatch(NOTE_NUMBERS, element.text or ""):
+            element.text = f"[{element.text}]"
 
+
+def _text_before(element: Any) -> str:
+    """Return the text node before an element in its paragraph, heading or cell."""
+    (node,) = element.xpath("preceding::text()[1]") or [None]
+    paragraph = next(element.iterancestors(*_PARAGRAPHS), None)
+    if node is None or paragraph not in (None, node.getparent(), *node.getparent().iterancestors()):
+        return ""
+    return str(node)
+
+
+_PARAGRAPH_LIST = "p h td th li dd dt title aff h1 h2 h3 h4 h5 h6"
+_PARAGRAPHS = [f"{{*}}{name}" for name in _PARAGRAPH_LIST.split()]
 
 MAX_COLUMNS = 100
 """Maximum columns of a table in which cells may span several rows or columns."""

@@ -39,7 +39,8 @@ _BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]))"
 _HEADING_LINE = re.compile(r"(?m)^[ \t]*#{1,6}[ \t].*$")
 # Possessive quantifiers: a million full stops take linear time.
 _SENTENCE_END = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|(?<![。！？])[。！？]++[」』”’）]*+"
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?:\[\d[\d, –-]*+\])?(?=\s)"
+    r"|(?<![。！？])[。！？]++[」』”’）]*+"
 )
 _WORD = re.compile(r"\w[\w'’\-]*")
 _ELISION = re.compile(

@@ -369,7 +369,7 @@ def test_exponents_of_numbers_in_an_open_document_are_marked(read):
         f" 1{span.format('Down', 0)}{span.format('Low', 5)}{span.format('Bold', 7)}"
     )
     body = f"{styles}<office:text><text:p>{text}</text:p></office:text>"
-    assert read(open_document(body)).text == "10^6, 10^−3 cells1, 1057"
+    assert read(open_document(body)).text == "10^6, 10^−3 cells[1], 1057"
 
 
 def test_formulas_of_an_open_document_are_read(read):

@@ -35,7 +35,7 @@ def test_sections_of_latex_are_headings(read, name):
         (r"See \href{https://a.example/x_1}{the protocol}.", "See the protocol."),
         (r"Plasmid \texttt{pBAD-33} in \mbox{DH10B}.", "Plasmid pBAD-33 in DH10B."),
         (r"Set \verb|a_1 % b| to 3.", "Set a_1 % b to 3."),
-        (r"10\textsuperscript{6} by Lee\textsuperscript{1}", "10^6 by Lee1"),
+        (r"10\textsuperscript{6} by Lee\textsuperscript{1}", "10^6 by Lee[1]"),
         (r"At \SI{37}{\celsius}, \qty{5}{\micro\litre}, \ang{30}.", "At 37 °C, 5 µL, 30°."),
         (r"\SIrange{1}{5}{\mM}, \numrange{3}{4}, \SIlist{1;2}{\gram}", "1–5 mM, 3–4, 1;2 g"),
         (

@@ -113,13 +113,22 @@ def test_pdf_sentence_and_table_lines_stay_together(text, read):
 
 def test_exponents_of_numbers_in_a_pdf_are_marked(read):
     page = "Plate 10^{6} cells of Lee^{1} in 25 mL.\nRate 3.5 x 10^{-3} of 106 in 2021 5."
-    expected = "Plate 10^6 cells of Lee1 in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
+    expected = "Plate 10^6 cells of Lee[1] in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
     assert " ".join(read(pdf([page])).text.split()) == expected
+
+
+def test_marks_of_notes_in_a_pdf_are_in_brackets(read):
+    line = (
+        "Seen before^{1,12} at 0.6.^{2} In 2015,^{7} 5 cm^{2}, m/sec^{2} and ^{13}C with ADP^{3-}"
+    )
+    expected = "Seen before[1,12] at 0.6.[2] In 2015,[7] 5 cm2, m/sec2 and 13C with ADP3-"
+    text = read(pdf([f"{line}\n^{{1}}From a kit."])).text.replace("  ", " ")
+    assert text == f"{expected}\n[1] From a kit."
 
 
 def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
     lines = "Plate 10^{6}, as Lee^{1}, in 25 mL.\nAt 3 M^{-1}s^{-1}, not 4. A^{2}B^{3}C\nof 7."
-    expected = "Plate 10^6, as Lee1, in 25 mL.\nAt 3 M-1s-1, not 4. A2B3C\nof 7."
+    expected = "Plate 10^6, as Lee[1], in 25 mL.\nAt 3 M-1s-1, not 4. A2B3C\nof 7."
     assert read(pdf([lines])).text == expected
     heading = "# The growth of A^{2}, B^{3} and C^{4}, in liquid medium\n"
     body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)

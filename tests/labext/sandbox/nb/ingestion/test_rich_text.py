@@ -14,7 +14,7 @@ import pytest
         ),
         (
             rb"Cells{\super 1}{\footnote \pard {\super 1} DH10B \{K-12\}}.",
-            "Cells1 [1 DH10B {K-12}].",
+            "Cells[1] [1 DH10B {K-12}].",
         ),
         (rb"Before.{\pict\jpegblip\picw2 \bin ffd8ffe0} After.", "Before. After."),
         (rb"{\listtext 1.\tab}Add\par{\*\pntext 2.\tab}Mix", "1.\tAdd\n2.\tMix"),

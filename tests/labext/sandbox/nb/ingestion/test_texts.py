@@ -128,7 +128,7 @@ def test_exponents_of_numbers_in_html_and_xml_are_marked(read, name):
     page = (
         "<html><body><p>10<sup>6</sup> cells, 5<sup>−3</sup>, a note<sup>1</sup></p></body></html>"
     )
-    assert read(page.encode(), name).text == "10^6 cells, 5^−3, a note1"
+    assert read(page.encode(), name).text == "10^6 cells, 5^−3, a note[1]"
     names = '<a><p>10<superscript>6</superscript>, 10<hi rend="superscript">−3</hi></p></a>'
     assert read(names.encode(), "page.xml").text == "10^6, 10^−3"
 

@@ -62,7 +62,9 @@ def formula(element: str, **parts: str) -> str:
         (f"{run('10')}{raised('6')}", "10^6"),
         (run("10") + raised("6", '<w:position w:val="8"/><w:sz w:val="19"/>'), "10^6"),
         (run("H10") + raised("6", '<w:position w:val="-8"/>'), "H106"),
-        (f"{run('Lee')}{raised('6')}", "Lee6"),
+        (f"{run('at 0.6.')}{raised('2–4')}", "at 0.6.[2–4]"),
+        (f"{run('cm')}{raised('2')}", "cm2"),
+        (f"{run('Lee')}{raised('6')}", "Lee[6]"),
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
         (formula("d", e="a+b"), "(a+b)"),
@@ -194,3 +196,8 @@ def test_deleted_rows_and_line_breaks_are_no_rows_of_a_word_table(read):
 )
 def test_word_documents_of_other_programs_are_read(read, office, main):
     assert read(word(paragraph(run("Text.")), office, main), "paper.docx").text == "Text."
+
+
+def test_raised_number_at_the_beginning_of_a_paragraph_is_no_exponent(read):
+    body = paragraph(run("Grown at pH 7")) + paragraph(raised("13") + run("C is added."))
+    assert read(word(body)).text.split("\n\n") == ["Grown at pH 7", "13C is added."]

@@ -61,6 +61,11 @@ def test_references_in_brackets_do_not_end_sentences() -> None:
     assert segmentation.split_sentences(" ".join(sentences)) == sentences
 
 
+def test_sentence_ends_after_the_mark_of_a_note() -> None:
+    sentences = ["It was 0.6.[1,2]", "Then it fell.[3]"]
+    assert segmentation.split_sentences(" ".join(sentences)) == sentences
+
+
 def test_cjk_sentences_are_split_without_spaces() -> None:
     assert segmentation.split_sentences("細胞は増える。なぜ？砂糖だ。") == [
         "細胞は増える。",
