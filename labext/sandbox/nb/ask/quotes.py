@@ -302,7 +302,10 @@ def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
 
 def _markdown_table(rows: Sequence[str]) -> str:
     """Return rows, of which the first is the header, as a Markdown table."""
-    header, *others = [passages.split_row(row) for row in rows]
+    header, *others = [
+        [passages.MARKDOWN_SEPARATOR.sub(r"\|", cell) for cell in passages.split_row(row)]
+        for row in rows
+    ]
     header += [""] * (max(map(len, others)) - len(header))
     return "\n> ".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *others))
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from labext.genbank import complete_locus_lines
@@ -55,8 +55,17 @@ def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
         text = text[declared.end() :]
     with _unlimited_fields():
         delimiter = declared[1] if declared is not None else _guess_delimiter(text)
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        return Document([(None, "\n".join(reading.sheet_lines(rows)))])
+        source = io.StringIO(text, newline="")
+        rows: Iterator[list[str]] = csv.reader(source, delimiter=delimiter)
+        comments, header = [], next(rows, [])
+        while header and header[0].startswith("#"):
+            comments.append(header)
+            header = next(rows, [])
+        if comments and len(comments[-1]) == len(header):  # such as `#CHROM`
+            rows, header = chain([header], rows), comments.pop()
+        lines = [delimiter.join(comment).replace("\t", " ") for comment in comments]
+        lines += reading.sheet_lines(chain([header], rows))
+    return Document([(None, "\n".join(lines))])
 
 
 @contextmanager

@@ -347,7 +347,8 @@ def format_table(rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
 
 
-_NUMBER = re.compile(r"\s*[-\u2212+<>≤≥~≈]?\s?\d")
+_NUMBER = re.compile(r"\s*[-\u2212+<>≤≥~≈]?\s?\d(?!\d\d/\d{3})")
+"""The beginning of a value, unlike the name of a ratio such as `260/280`."""
 
 
 def sheet_lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:

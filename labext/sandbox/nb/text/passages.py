@@ -19,6 +19,7 @@ MAX_HEADER_LENGTH = 300
 
 PATH_SEPARATOR = " › "
 CELL_SEPARATOR = " | "
+MARKDOWN_SEPARATOR = re.compile(r"(?<!\\)\|")
 
 _WORD = re.compile(r"[^\s。！？]{1,32}[。！？]{0,32}|[。！？]{1,32}")
 """A word; longer ones, such as DNA sequences, count as several and may be cut."""
@@ -115,11 +116,15 @@ def row_text(line: str) -> str:
 
 
 def split_row(line: str) -> list[str]:
-    """Return the cells of a row of a table; in Markdown, separators may enclose it."""
+    """Return the cells of a row of a table; in Markdown, separators may enclose it.
+
+    Separators without blanks are part of cells, such as `gi|568|ref`, if there are others.
+    """
     line = line.strip()
     if line.startswith("|") and line.endswith("|"):
-        line = line[1:-1]
-    return [cell.strip() for cell in line.split("|")]
+        return [cell.strip() for cell in MARKDOWN_SEPARATOR.split(line[1:-1])]
+    separator = CELL_SEPARATOR if CELL_SEPARATOR in f" {line} " else "|"
+    return [cell.strip() for cell in f" {line} ".split(separator)]
 
 
 @dataclass

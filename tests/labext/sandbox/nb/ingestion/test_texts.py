@@ -334,11 +334,17 @@ def test_encoding_of_a_short_text_is_recognized(read, text, encodings):
         assert read(text.encode(encoding), "notes.txt").text == text.strip()
 
 
+_RATIOS = "By: | J\nDay: | 3\n\nid | 260/280 | 260/230\nA | 2 | 3"
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         ("sep=;\na;b,c,d\n", "a | b,c,d"),
         ("# Export; v1; x\nwell,od\nA1,0.5\n", "# Export; v1; x\nwell | od\nA1 | 0.5"),
+        ("# by J, May\n# A, 7\na,b,c\n1,2,3\n", "# by J, May\n# A, 7\na | b | c\n1 | 2 | 3"),
+        ("#id\tn\tx\nA\t1\t2\n", "#id | n | x\nA | 1 | 2"),
+        ("By:,J\nDay:,3\n,\nid,260/280,260/230\nA,2,3\n", _RATIOS),
         ("1,5;2,5\n2,5;3,5\n", "1,5 | 2,5\n2,5 | 3,5"),
         ('a,"b;c;d",e\n', "a | b;c;d | e"),
         ('a,"one\ntwo"\n', "a | one two"),

@@ -377,6 +377,13 @@ def test_rows_are_quoted_as_a_markdown_table(text):
     assert answer.text.endswith(f"> Enzymes:\n>\n{table}")
 
 
+def test_separators_within_cells_of_quoted_rows_begin_no_columns():
+    text = "hit | gi|568|ref | identity\nA | gi|9|gb | 99.2\n\n| a | b |\n| x \\| y | hit |"
+    quote = request("hit identity", [hit("source:blast", 1, text)]).text
+    assert "> | A | gi\\|9\\|gb | 99.2" in quote
+    assert "> | x \\| y | **hit** " in quote
+
+
 def test_no_cell_of_a_row_that_is_wider_than_the_first_is_lost():
     answer = request("Where does EcoRI cut?", [hit("source:a", 1, "Enzymes | \nEcoRI | G | 5 | 3")])
     assert answer.text.endswith("> | **EcoRI** | G | 5 | 3 [source:a] |")
