@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import json
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -22,10 +25,23 @@ _MARKDOWN_HEADING = re.compile(
 )
 
 
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
+_COMMENTED_LIST = (
+    ".bed .cfg .conf .gff .gff3 .ini .jl .pl .py .r .rb .sh .smk .toml .vcf .yaml .yml"
+)
+_COMMENTED_SUFFIXES = frozenset(_COMMENTED_LIST.split())
+"""Files in which `#` begins a comment, not a heading."""
+
+
 def read_plain_text(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read a text file."""
+    """Read a text file; texts in JSON without escapes such as `\\u00b5` and `\\n`."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
-    return Document([(None, text)], find_heading(text))
+    suffix = PurePosixPath(file.name.lower()).suffix
+    if suffix in _JSON_SUFFIXES:
+        with contextlib.suppress(ValueError):  # JSON with comments, or broken
+            text = _JSON_STRING.sub(lambda match: f'"{json.loads(match[0], strict=False)}"', text)
+    return Document([(None, text)], None if suffix in _COMMENTED_SUFFIXES else find_heading(text))
 
 
 _MAX_WORDS_BEFORE_TITLE = 3
