@@ -212,12 +212,14 @@ _EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
 SUPERSCRIPT = "\ue002"
 """Stands before a superscript until `resolve_superscripts` decides whether it is an exponent."""
 
-NOTED = (
-    r"(?:(?<=[^\W\d_]{3})(?<!\bbar|\bchi|\bcos|\beta|\bmin|\bmol|\brad|\bsec|\bsin|\btan)"
-    r"|(?<=[.,;:\u2019\u201d]))"
+_BEFORE_RAISED = (
+    "bar|chi|cos|eta|exp|log|min|mol|rad|sec|sin|tan"
+    "|Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val"
 )
-"""The end of a word, except units and functions, or punctuation: raised numbers after it are marks
-of notes."""
+"""Units, functions and amino acids, whose raised numbers are exponents or positions."""
+
+NOTED = rf"(?:(?<=[^\W\d_]{{3}})(?<!\b(?:{_BEFORE_RAISED}))|(?<=[.,;:\u2019\u201d]))"
+"""The end of another word, or punctuation: raised numbers after it are marks of notes."""
 
 NOTE_NUMBERS = r"\d{1,3}+(?:[,\u2013-] ?\d{1,3}+)*+"
 _NOTED_END = re.compile(rf"{NOTED}$")
