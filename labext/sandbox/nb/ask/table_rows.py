@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, zip_longest
+from itertools import groupby, pairwise, zip_longest
 
 from labext import messages
 from labext.sandbox.nb.ask.answers import Citation, cite
@@ -43,6 +43,12 @@ _NEGATION = re.compile(
     r"(?i)\b(?:not|no|non|without|except|excluding|lack(?:s|ing)?|neither|nor|never|other than)\b"
     r"|n['’]t\b"
 )
+_COMPARISON = re.compile(
+    r"(?i)\b(?:than|over|above|under|below|between|least|most|about|or (?:more|less|fewer))\b"
+    r"|[<>≤≥~≈]|\d,? (?:and|or|to) \d"
+)
+"""Numbers that are not meant exactly."""
+
 _RULER_CELL = re.compile(r":?-+:?")
 _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "nan", "none", "null"})
 _SUMMARY_ROWS = frozenset({"total", "sum", "mean", "average", "median", "all", "overall"})
@@ -191,21 +197,24 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Select
 
 def names_cells(question: str, hit: Hit) -> bool:
     """Return whether a question has all words of a cell in a passage, and excludes nothing."""
-    stems = _stems(question)
+    stems, words = _stems(question), _split_words(question)
     cells = (
         cell
         for line in hit.text.split("\n")
         if passages.CELL_SEPARATOR.strip() in line
         for cell in passages.split_row(line)
     )
-    return not _NEGATION.search(question) and any(_is_named(cell, stems) for cell in cells)
+    return not _NEGATION.search(question) and any(
+        cell in words or _is_named(cell, stems) for cell in cells
+    )
 
 
 def find_named_rows(question: str, source: Sequence[Hit], hit: Hit) -> Selection | None:
     """Return the rows with the cells that a question names, from the long table of a passage.
 
-    `Which plasmids are kanamycin resistant?` names the cells `kanamycin`. None if fewer than two
-    rows have them and the question's other words that some rows have.
+    `Which plasmids are kanamycin resistant?` names the cells `kanamycin`, and `Which have 2 cuts?`
+    those of the column `cuts` with this number. None if fewer than two rows have them and the
+    question's other words that some rows have.
     """
     for table in parse_tables(source) if len(source) <= MAX_SEARCHED_PASSAGES else ():
         if hit.passage_id in table.passage_ids and len(table.rows) > MAX_ROWS:
@@ -331,11 +340,15 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
     question_stems = _stems(_SUPERLATIVE.sub(" ", question)) - header
     stems = [_stems(row.line) for row in table.rows]
     varying = question_stems.intersection(frozenset().union(*stems)) - stems[0].intersection(*stems)
-    columns = {
-        column: named
-        for column in range(len(table.header.cells))
-        if (named := _named_cells(table, column, question_stems))
-    }
+    columns: dict[int, list[str]] = {}
+    names: list[str] = []
+    for column, name in enumerate(table.header.cells):
+        if named := _named_cells(table, column, question_stems):
+            names.append(messages.join_all(named, "or"))
+        elif named := _named_numbers(table, column, question):
+            names.append(f"{name} = {named[0]}")
+        if named:
+            columns[column] = named
     cells = [cell for named in columns.values() for cell in named]
     others = varying - _stems("\n".join(cells))
     rows = [
@@ -344,8 +357,7 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
         if row_stems >= others
         and all(row.cells[column] in named for column, named in columns.items())
     ]
-    words = [word.strip('?,.;:!"“”()') for word in question.split() if others & _stems(word)]
-    names = [*(messages.join_all(named, "or") for named in columns.values()), *words]
+    names += [word for word in _split_words(question) if others & _stems(word)]
     description = messages.join_all(names, "and") if names else ""
     return _Restriction(rows, description, bool(columns))
 
@@ -360,6 +372,29 @@ def _named_cells(table: Table, column: int, stems: frozenset[str]) -> list[str]:
     if len(named) == len(values):
         return []
     return [cell for cell in named if not any(named[cell] < longer for longer in named.values())]
+
+
+def _named_numbers(table: Table, column: int, question: str) -> list[str]:
+    """Return the values of a column that are the number beside a word of its name.
+
+    It is the number in `2 cuts`, `cuts: 2` or `a length of 894`. Empty if the question compares
+    numbers, as in `more than 2 cuts`, or if the column has no such value.
+    """
+    if _COMPARISON.search(question):
+        return []
+    words, name = _split_words(question), _stems(table.header.cells[column])
+    neighbors = [*pairwise(words), *pairwise(words[::-1]), *zip(words[2:], words, strict=False)]
+    numbers = {
+        value[0]
+        for number, word in neighbors
+        if (stems := _stems(word)) and stems <= name and (value := _parse_value(number, False))
+    }
+    cells = dict.fromkeys(row.cells[column] for row in table.rows)
+    return [cell for cell in cells if (value := _parse_value(cell, False)) and value[0] in numbers]
+
+
+def _split_words(text: str) -> list[str]:
+    return [word.strip('?,.;:!"“”()') for word in text.split()]
 
 
 def _is_named(cell: str, stems: frozenset[str]) -> bool:

@@ -227,6 +227,12 @@ STOCK = "\n".join(["name | resistance | made by | copies", *SAMPLES])
             [place for place in range(90) if place % 3 < 2],
             "60 of 90 rows with ampicillin or kanamycin",
         ),
+        ("How many have 3 copies?", range(3, 90, 4), "22 of 90 rows with copies = 3"),
+        (
+            "Which kanamycin ones have copies of 3?",
+            range(7, 90, 12),
+            "7 of 90 rows with kanamycin and copies = 3",
+        ),
     ],
 )
 def test_rows_with_the_cells_that_a_question_names_are_counted_and_quoted(
@@ -254,6 +260,9 @@ def test_rows_with_the_cells_that_a_question_names_are_counted_and_quoted(
         ("Which don't have kanamycin?", STOCK),
         ("Which have kanamycin and p4?", STOCK),
         ("Which have 3?", STOCK),
+        ("Which have more than 2 copies?", STOCK),
+        ("Which have 2 or 3 copies?", STOCK),
+        ("Which have 9 copies?", STOCK),
         ("Which are kanamycin resistant?", TABLE),
     ],
 )
