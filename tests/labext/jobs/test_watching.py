@@ -214,7 +214,7 @@ def test_requests_of_a_batch_of_1000_jobs(client: JobsClient, ledger: Any) -> No
     }
     ledger.received.clear()
     assert not client.submit_batch("many", "fold", JOBS).created
-    assert count_requests(ledger) == {"jobs": 2 + 10}, (
+    assert count_requests(ledger) == {"usage-statistics": 1, "jobs": 2 + 10}, (
         "the jobs of each part are compared, with one request per part"
     )
     ledger.received.clear()
