@@ -338,7 +338,7 @@ def _stages_difference(stages: list[dict[str, Any]], stored: Any) -> str | None:
     if not isinstance(stored, list) or not all(isinstance(stage, Mapping) for stage in stored):
         return "its stages can't be read"
     if len(stored) != len(stages):
-        return f"it has {len(stored)} stages, not {len(stages)}"
+        return f"it has {messages.pluralize(len(stored), 'stage')}, not {len(stages)}"
     for number, (submitted, saved) in enumerate(zip(stages, stored, strict=True), start=1):
         if saved.get("task", submitted["task"]) != submitted["task"]:
             return f"its stage {number} is {saved['task']}, not {submitted['task']}"

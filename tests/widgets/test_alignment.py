@@ -66,6 +66,7 @@ def test_negative_branch_lengths_are_drawn_as_0() -> None:
         {"A": 0.3, "B": 0.1, "C": 0.3}
     )
     assert "1 negative branch length drawn as 0" in repr(view)
+    assert "tree of 1 leaf" in repr(tree_view("(A:0.2);", name="t"))
 
 
 @pytest.mark.parametrize("label", ["95", "0.98", "clade", "100/97"])

@@ -18,6 +18,7 @@ from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.drawings import canvas, digest_view, domains_view, primers_view, rna_view
 from labext_widgets.drawings.canvas import Drawing
 from labext_widgets.drawings.digest import migration
+from labext_widgets.drawings.restriction_map import Cut, draw_circle
 from labext_widgets.drawings.rna_layout import PAIR, lay_out, overlaps
 
 HOSTILE = '<script>alert("x")</script>&\x1b[31m'
@@ -147,6 +148,9 @@ def test_frequent_cutters_are_colored_instead_of_labelled() -> None:
     assert texts(drawn, "cut-label") == []
     assert len(elements(drawn, "cut")) == 100
     assert "EcoRI: 100 cuts" in drawn.svg
+    cuts = [Cut(position, f"E{position % 7}") for position in range(1, 351)]
+    _, _, legend = draw_circle(400, cuts)
+    assert ">1 other: 50 cuts<" in "".join(legend)
 
 
 def test_picture_of_thousands_of_cuts_is_bounded() -> None:

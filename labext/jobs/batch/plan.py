@@ -200,7 +200,8 @@ def _pair_settings(names: Sequence[Any], settings: Any, constants: Settings) -> 
         raise _unsupported_form()
     if len(names) != len(settings):
         raise InputError(
-            f"There are {len(names):,} job names and settings for {len(settings):,} jobs.",
+            f"There are {len(names):,} job names and settings for "
+            f"{messages.pluralize(len(settings), 'job')}.",
             "Give each job one name and one set of settings.",
         )
     if not all(isinstance(job_settings, Mapping) for job_settings in settings):

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
+from labext.messages import pluralize
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import schemas, usage
 from labext.sandbox.jobs.dependencies import reload_account
@@ -230,7 +231,7 @@ def submit_batch(site: Site, caller: Account, body: bytes) -> str:
         session.add(parent)
         session.flush()
         store_jobs(session, site, account, tool, orders, parent=parent, max_seconds=max_seconds)
-    return f"{batch} submitted to queue with {len(orders)} jobs."
+    return f"{batch} submitted to queue with {pluralize(len(orders), 'job')}."
 
 
 def _read_tool(content: Body, field: str) -> Tool:

@@ -237,7 +237,7 @@ def test_mapping_arrays_and_list_define_the_same_jobs() -> None:
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 jobs"),
+        ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 job"),
         ({"jobNames": ["a", "a"], "settings": [{}, {}]}, "more than once"),
         ({"jobNames": ["a"], "settings": ["x"]}, "unsupported format"),
         ({"jobNames": ["a"]}, "unsupported format"),

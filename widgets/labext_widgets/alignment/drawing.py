@@ -234,7 +234,7 @@ def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) ->
     """Return one line, for example: `its: tree of 7 leaves; alignment of 7 DNA sequences, …`."""
     parts = []
     if tree is not None:
-        text = f"tree of {len(tree.leaves):,} leaves"
+        text = f"tree of {len(tree.leaves):,} {'leaf' if len(tree.leaves) == 1 else 'leaves'}"
         if not tree.has_lengths:
             text += " without branch lengths"
         if tree.negative:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import ceil, cos, pi, sin
 from typing import NamedTuple
 
+from labext.messages import pluralize
 from labext_widgets.core.layout import nice_step, spread
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas
@@ -193,15 +194,14 @@ def _with_legend(
     if not colors:
         return width, height, elements
     entries = [
-        (color, f"{plain(enzyme, 16)}: {counts[enzyme]} cuts")
+        (color, f"{plain(enzyme, 16)}: {pluralize(counts[enzyme], 'cut')}")
         for enzyme, color in colors.items()
         if color != canvas.RULE
     ]
     rest = [enzyme for enzyme, color in colors.items() if color == canvas.RULE]
     if rest:
-        entries.append(
-            (canvas.RULE, f"{len(rest)} others: {sum(counts[name] for name in rest)} cuts")
-        )
+        cuts = pluralize(sum(counts[name] for name in rest), "cut")
+        entries.append((canvas.RULE, f"{pluralize(len(rest), 'other')}: {cuts}"))
     columns = max(1, int(width // 170))
     for index, (color, label) in enumerate(entries):
         x = 8 + index % columns * 170

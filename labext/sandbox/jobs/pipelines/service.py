@@ -117,8 +117,8 @@ def plan_stage(
     job_count = sum(map(len, inputs.values()))
     if job_count > MAX_JOBS:
         raise bad_request(
-            f"it would have {job_count} jobs, for {len(values)} inputs and {len(stage.tools)} "
-            f"tools; at most {MAX_JOBS} are allowed."
+            f"it would have {job_count:,} jobs, for {messages.pluralize(len(values), 'input')} "
+            f"and {messages.pluralize(len(stage.tools), 'tool')}; at most {MAX_JOBS} are allowed."
         )
     files = FileResolver(session, site, account)
     plan: StagePlan = []

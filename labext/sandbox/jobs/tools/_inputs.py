@@ -213,7 +213,8 @@ def check_length(name: str, letters: str, min_length: int, max_length: int) -> N
     """Raise ToolError if a sequence is too short or too long."""
     if not min_length <= len(letters) <= max_length:
         raise ToolError(
-            f"{name}: it has {len(letters)} letters; {min_length} to {max_length} are allowed."
+            f"{name}: it has {messages.pluralize(len(letters), 'letter')}; {min_length:,} to "
+            f"{max_length:,} are allowed."
         )
 
 
@@ -268,8 +269,9 @@ def _check_aligned_rows(rows: dict[str, str], parameter: str) -> None:
     for name in others:
         if len(rows[name]) != len(rows[first]):
             raise ToolError(
-                f"{parameter}: it is not an alignment: {name} has {len(rows[name])} columns, but "
-                f"{first} has {len(rows[first])}."
+                f"{parameter}: it is not an alignment: {name} has "
+                f"{messages.pluralize(len(rows[name]), 'column')}, but {first} has "
+                f"{len(rows[first]):,}."
             )
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labext.messages import pluralize
 from labext.sandbox.jobs.tools._inputs import read_file
 from labext.sandbox.jobs.tools.tool import ToolError
 
@@ -101,7 +102,8 @@ def read_residues(path: Path, model: int = 1, chains: Collection[str] = ()) -> l
 def check_size(residues: Sequence[Residue], low: int, high: int) -> None:
     """Raise ToolError if a protein is too small or too large."""
     if not low <= len(residues) <= high:
-        raise ToolError(f"pdbFile: it has {len(residues)} residues; {low} to {high} are allowed.")
+        count = pluralize(len(residues), "residue")
+        raise ToolError(f"pdbFile: it has {count}; {low} to {high} are allowed.")
 
 
 def _read_records(lines: list[str], model: int) -> Iterator[_AtomRecord]:

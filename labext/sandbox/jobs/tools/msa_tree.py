@@ -10,6 +10,7 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labext.messages import pluralize
 from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
@@ -131,7 +132,8 @@ def _read_records(text: str, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "sequences", _ALPHABETS[molecule], MAX_SEQUENCES)
     if len(records) < MIN_SEQUENCES:
         raise ToolError(
-            f"sequences: {len(records)} sequences; {MIN_SEQUENCES} to {MAX_SEQUENCES} are allowed."
+            f"sequences: {pluralize(len(records), 'sequence')}; {MIN_SEQUENCES} to "
+            f"{MAX_SEQUENCES} are allowed."
         )
     for name, letters in records.items():
         _inputs.check_length(f"sequences, {name}", letters, 1, MAX_LENGTH)
@@ -230,10 +232,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     _outputs.write_csv(out / "distances.csv", ["name", *names], rows)
     tree, negative = without_negative_lengths(join_neighbours(distances, names))
     if negative:
-        lengths = "1 branch length" if len(negative) == 1 else f"{len(negative)} branch lengths"
         print(
-            f"Neighbour joining resulted in {lengths} below 0 (lowest: {min(negative):.6f}), set "
-            "to 0 in tree.nwk."
+            f"Neighbour joining resulted in {pluralize(len(negative), 'branch length')} below 0 "
+            f"(lowest: {min(negative):.6f}), set to 0 in tree.nwk."
         )
     (out / "tree.nwk").write_text(f"{to_newick(tree)}\n", encoding="utf-8")
     percentages = [100 * float(identities[i, j]) for i, j in combinations(range(len(names)), 2)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labext.messages import pluralize
 from labext.sandbox.jobs.tools import _inputs, _outputs, _protein
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
@@ -47,7 +48,8 @@ def _read_angles(settings: Settings, name: str, residues: int) -> list[float]:
     angles = _inputs.read_numbers(settings, name, -180, 180)
     if len(angles) != residues:
         raise ToolError(
-            f"{name}: it has {len(angles)} angles, but the sequence has {residues} residues."
+            f"{name}: it has {pluralize(len(angles), 'angle')}, but the sequence has {residues:,} "
+            "residues."
         )
     return angles
 

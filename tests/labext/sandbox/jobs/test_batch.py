@@ -179,7 +179,7 @@ def test_failed_job_is_in_the_metrics_but_not_in_the_archive(api, kit, helix):
 def test_batch_without_a_complete_job_is_stopped_with_the_reason(api, kit):
     parent = api.ended(api.batch([{"pdbFile": kit.ONE_RESIDUE}] * 2, type="normal_modes"))
     assert parent["batchStatus"] == parent["JobStatus"] == "Stopped"
-    assert "residues" in parent["Reason"]
+    assert "1 residue;" in parent["Reason"]
     assert "resultUrl" not in parent
 
 

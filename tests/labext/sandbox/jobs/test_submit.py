@@ -46,7 +46,7 @@ def test_failing_tool_stops_its_job_with_the_reason(api, kit):
     name = api.submit("normal_modes", {"pdbFile": kit.ONE_RESIDUE})
     row = api.ended(name)
     assert row["JobStatus"] == "Stopped"
-    assert "residues" in row["Reason"]
+    assert "1 residue;" in row["Reason"]
     assert row["Reason"] in api.get("job-log", name=name).json()["text"]
     assert "Score" not in row
     assert row["statuses"]["Stopped"] == 1

@@ -128,7 +128,7 @@ def test_scores_match_a_reference_implementation(
             {"sequence1": ">a\nACGT"},
             "sequence1: it is in FASTA format; send the sequence without its header.",
         ),
-        ({"sequence2": "A" * 5001}, "sequence2: it has 5001 letters; 1 to 5000 are allowed."),
+        ({"sequence2": "A" * 5001}, "sequence2: it has 5,001 letters; 1 to 5,000 are allowed."),
         (
             {"matrix": "BLOSUM62"},
             "matrix: 'BLOSUM62' can't be used for DNA; choose one of NUC.4.4.",

@@ -230,7 +230,7 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
             "sequence: it has a stop codon at 2,",
         ),
         ({"sequence": "ATGA", "molecule": "DNA"}, "sequence: its length 4 is not a multiple of 3."),
-        ({"sequence": "A" * 2001}, "sequence: it has 2001 letters; 1 to 2000 are allowed."),
+        ({"sequence": "A" * 2001}, "sequence: it has 2,001 letters; 1 to 2,000 are allowed."),
         ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is not one of e_coli, b_subtilis,"),
         ({"sequence": "MK", "avoid": "EcoR1"}, "avoid: 'EcoR1' is not in REBASE; did you mean"),
         ({"sequence": "MK", "avoid": ["EcoRI"] * 21}, "avoid: 21 enzymes; at most 20 are allowed."),

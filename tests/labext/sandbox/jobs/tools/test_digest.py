@@ -186,7 +186,7 @@ def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
         ({"sequence": "GAATTC", "enzymes": " , "}, "enzymes: it is empty."),
         (
             {"sequence": "A" * 200_001, "enzymes": "EcoRI"},
-            "sequence: it has 200001 letters; 2 to 200000 are allowed.",
+            "sequence: it has 200,001 letters; 2 to 200,000 are allowed.",
         ),
         (
             {"sequence": "GAATTC", "enzymes": ["EcoRI"] * 21},

@@ -176,9 +176,9 @@ HMM = "HMMER3/f [3.4 | Aug 2023]\n"
         ("# STOCKHOLM 1.0\na MK\n", "query: HMMER could not build a profile from it: "),
         (
             ">a\nMK--\n>b\n--TA\n>c\nM\n",
-            "query: it is not an alignment: c has 1 columns, but a has 4",
+            "query: it is not an alignment: c has 1 column, but a has 4",
         ),
-        (">a\n" + "M" * 1001, "query, a: it has 1001 letters; 1 to 1000 are allowed."),
+        (">a\n" + "M" * 1001, "query, a: it has 1,001 letters; 1 to 1,000 are allowed."),
         (">a\n--\n", "query: a has no letters."),
     ],
 )
@@ -214,7 +214,7 @@ def test_too_large_search_is_an_error(tmp_path):
         ({"query": ">a\nMK1"}, "query, a: invalid amino acid '1' at 3"),
         ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: invalid DNA base 'E' at 4"),
         ({"targets": ">a\nM-K*\n>b\n\n"}, "targets: b has no letters."),
-        ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters; 1 to 20000"),
+        ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20,001 letters; 1 to 20,000"),
         ({"evalue": 0}, "evalue: 0 is outside 1e-300 to 1000."),
         ({"inclusion": "much"}, "inclusion: a number is expected, not 'much'."),
         ({"molecule": "RNA"}, "molecule: 'RNA' is not one of protein, DNA."),

@@ -283,7 +283,10 @@ def test_orchids_of_a_genus_are_monophyletic(tmp_path):
     [
         ({"sequences": fasta(a="ACGT", b="ACGT")}, "2 sequences; 3 to 60 are allowed."),
         ({"sequences": fasta(**{f"s{i}": "A" for i in range(61)})}, "61 sequences; at most 60 are"),
-        ({"sequences": fasta(a="A", b="A", c="A" * 3001)}, "c: it has 3001 letters; 1 to 3000 are"),
+        (
+            {"sequences": fasta(a="A", b="A", c="A" * 3001)},
+            "c: it has 3,001 letters; 1 to 3,000 are",
+        ),
         (
             {"sequences": fasta(**{f"s{i}": "ACGT" * 500 for i in range(40)})},
             "40 sequences of this length are too many",
@@ -302,5 +305,5 @@ def test_invalid_setting_is_named(options, message):
 
 def test_uploaded_file_is_checked_when_the_job_runs(tmp_path):
     (tmp_path / "in.fasta").write_text(">a\nACGT\n")
-    with pytest.raises(ToolError, match=r"^sequences: 1 sequences; 3 to 60 are allowed\.$"):
+    with pytest.raises(ToolError, match=r"^sequences: 1 sequence; 3 to 60 are allowed\.$"):
         run(tmp_path, ">a\nACGT\n")

@@ -270,7 +270,7 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
     assert message(same) == (
         "pdbFile: CB of ASP 163 of chain A has the coordinates of CA of ASP 163 of chain A."
     )
-    assert message("".join(lines[:11])) == "pdbFile: it has 1 residues; 2 to 25 are allowed."
+    assert message("".join(lines[:11])) == "pdbFile: it has 1 residue; 2 to 25 are allowed."
     whole = (DATA / "1A8O.pdb").read_text()
     assert message(whole) == "pdbFile: it has 70 residues; 2 to 25 are allowed."
 

@@ -135,7 +135,7 @@ def test_primers_have_no_unknown_base(tmp_path):
             {"sequence": "ACGU" * 20},
             "sequence: invalid DNA bases 'U' at 4, 'U' at 8, 'U' at 12 and 17 more",
         ),
-        ({"sequence": "ACGT"}, "sequence: it has 4 letters; 40 to 10000 are allowed."),
+        ({"sequence": "ACGT"}, "sequence: it has 4 letters; 40 to 10,000 are allowed."),
         ({"sequence": "ACGT" * 100}, "sequence: it is too repetitive: a stretch of 15"),
         ({"targetStart": 5}, "targetStart: the other end of the target is required too."),
         ({"targetStart": 9, "targetEnd": 5}, "targetStart: 9 is more than targetEnd, 5."),

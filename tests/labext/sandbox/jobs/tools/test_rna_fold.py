@@ -104,7 +104,7 @@ def test_lonely_pairs_can_be_excluded(tmp_path):
     ("options", "message"),
     [
         ({"sequence": "ACGX"}, "sequence: invalid RNA base 'X' at 4 (allowed: ACGUTN)."),
-        ({"sequence": "A" * 1001}, "sequence: it has 1001 letters; 1 to 1000 are allowed."),
+        ({"sequence": "A" * 1001}, "sequence: it has 1,001 letters; 1 to 1,000 are allowed."),
         ({"temperature": 101}, "temperature: 101 is outside 0 to 100."),
         ({"temperature": float("nan")}, "temperature: a finite number is expected, not nan."),
         ({"lonelyPairs": 1}, "lonelyPairs: true or false is expected, not 1."),
