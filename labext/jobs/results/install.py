@@ -120,7 +120,6 @@ def install_archive(
     move_files(stage, folder, files)
     with storage_errors(folder):
         archive.replace(folder / stored_archive.path)
-    remove_stale_files(folder, earlier, paths)
     return files, stored_archive
 
 
@@ -203,15 +202,18 @@ def keep_changed_files(
 
 def remove_stale_files(
     folder: Path, earlier: Iterable[ArchiveFile], current: Container[str]
-) -> None:
-    """Delete the unchanged files of an earlier run whose paths are not in `current`."""
+) -> int:
+    """Delete the unchanged earlier files whose paths are not in `current`; count them."""
+    removed = 0
     for file in earlier:
         path = folder.joinpath(*PurePosixPath(file.path).parts)
         if file.path in current or path.is_symlink() or not file_matches(folder, file):
             continue
         with storage_errors(path):
             path.unlink()
+        removed += 1
         _remove_empty(*[*path.parents][: len(PurePosixPath(file.path).parts) - 1])
+    return removed
 
 
 def _conflict_error(path: Path) -> ConflictError:

@@ -218,6 +218,8 @@ class ResultsFetcher:
                     callbacks.bytes,
                     bounds=archives.ArchiveBounds.for_parts(len(job.parts)),
                 )
+                paths = {file.path for file in files}
+                removed = install.remove_stale_files(folder, earlier, paths)
             except (ArchiveError, ConflictError, StorageError):
                 if fetched:
                     install.clear_stage(stage)
@@ -227,7 +229,10 @@ class ResultsFetcher:
             provenance.write_crate(folder)
         place = _display_path(folder)
         action = f"were downloaded to {place}" if fetched else f"in {place} were repaired"
-        return self._results(job, folder, done, fetched, action + _changed_clause(sum(kept)))
+        action += _changed_clause(sum(kept))
+        if removed:
+            action += f"; {messages.pluralize(removed, 'file')} of an earlier download removed"
+        return self._results(job, folder, done, fetched, action)
 
     def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:
         record = manifest.separate_manifest_path(self.state, target)

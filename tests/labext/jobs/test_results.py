@@ -137,12 +137,15 @@ def test_damaged_file_is_restored_from_the_archive(
 def test_results_of_another_run_replace_the_old_ones(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:
+    done.archives["f1"] = done.zipped({"log.txt": "first\n", "old.txt": "first\n"})
     client.download("f1", tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "log.txt").write_text("annotated")
     done.rows["f1"]["Completed"] = "2026-02-02T02:00:00Z"
     done.archives["f1"] = done.zipped({"log.txt": "second\n"})
-    assert client.download("f1", tmp_path).fetched
+    again = client.download("f1", tmp_path)
+    assert "NAME.changed; 1 file of an earlier download removed." in again.message
+    assert again.fetched
     assert (tmp_path / "log.txt.changed").read_text() == "annotated"
     assert all_files(tmp_path) == [
         "f1.manifest.json",
