@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
@@ -201,19 +201,28 @@ def keep_changed_files(
 
 
 def remove_stale_files(
-    folder: Path, earlier: Iterable[ArchiveFile], current: Container[str]
-) -> int:
-    """Delete the unchanged earlier files whose paths are not in `current`; count them."""
-    removed = 0
+    folder: Path, earlier: Iterable[ArchiveFile], current: Collection[str], *, of_jobs: bool
+) -> tuple[int, int]:
+    """Delete the unchanged earlier files whose paths are not in `current`.
+
+    If each subfolder is `of_jobs`, those without current files are kept: their jobs may have been
+    deleted on the service. Return the numbers of deleted and kept files.
+    """
+    folders = {PurePosixPath(path).parts[0] for path in current}
+    removed = kept = 0
     for file in earlier:
         path = folder.joinpath(*PurePosixPath(file.path).parts)
         if file.path in current or path.is_symlink() or not file_matches(folder, file):
             continue
+        top, *inner = PurePosixPath(file.path).parts
+        if of_jobs and inner and top not in folders:
+            kept += 1
+            continue
         with storage_errors(path):
             path.unlink()
         removed += 1
-        _remove_empty(*[*path.parents][: len(PurePosixPath(file.path).parts) - 1])
-    return removed
+        _remove_empty(*[*path.parents][: len(inner)])
+    return removed, kept
 
 
 def _conflict_error(path: Path) -> ConflictError:

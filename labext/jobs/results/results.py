@@ -219,7 +219,9 @@ class ResultsFetcher:
                     bounds=archives.ArchiveBounds.for_parts(len(job.parts)),
                 )
                 paths = {file.path for file in files}
-                removed = install.remove_stale_files(folder, earlier, paths)
+                removed, left = install.remove_stale_files(
+                    folder, earlier, paths, of_jobs=records.is_parent(job.row)
+                )
             except (ArchiveError, ConflictError, StorageError):
                 if fetched:
                     install.clear_stage(stage)
@@ -232,6 +234,8 @@ class ResultsFetcher:
         action += _changed_clause(sum(kept))
         if removed:
             action += f"; {messages.pluralize(removed, 'file')} of an earlier download removed"
+        if left:
+            action += f"; {messages.pluralize(left, 'file')} of jobs without results now kept"
         return self._results(job, folder, done, fetched, action)
 
     def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:

@@ -158,6 +158,23 @@ def test_results_of_another_run_replace_the_old_ones(
     assert (tmp_path / "log.txt").read_text() == "second\n"
 
 
+def test_files_of_jobs_that_were_deleted_on_the_service_are_kept(
+    client: JobsClient, pipeline: Any, tmp_path: Path
+) -> None:
+    def run(number: int, *files: str) -> Results:
+        pipeline.rows["p1"]["Completed"] = f"2026-02-0{number}T02:00:00Z"
+        pipeline.archives["p1"] = pipeline.zipped(dict.fromkeys(files, str(number)))
+        return client.download("p1", tmp_path)
+
+    run(1, "a/new.txt", "a/old.txt", "b/log.txt")
+    again = run(2, "a/new.txt")
+    assert "; 1 file of an earlier download removed; 1 file of jobs without" in again.message
+    assert all_files(tmp_path)[:2] == ["a/new.txt", "b/log.txt"]
+    assert not client.download("p1", tmp_path).fetched
+    with pytest.raises(ConflictError, match=r"b/log\.txt already exists"):
+        run(3, "a/new.txt", "b/log.txt")
+
+
 def test_files_of_the_user_are_not_overwritten(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:
