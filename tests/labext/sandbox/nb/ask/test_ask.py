@@ -105,6 +105,8 @@ def test_built_in_model_streams_the_same_events(api):
     assert partial["content"] == final["content"] == complete["final_answer"]
     assert partial["citations"] == final["citations"] == complete["citations"] != []
     assert {item["model"] for item in (partial, final, complete)} == {"extractive"}
+    whole = api.simple(WHY)
+    assert (whole["answer"], whole["citations"]) == (final["content"], final["citations"])
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,9 @@ def test_credential_create_list_update_delete(nb):
     assert nb.call("GET", "credentials?provider=openai_compatible") == [created]
     assert nb.call("GET", "credentials/by-provider/openai_compatible") == [created]
     assert nb.call("GET", "credentials?provider=openai") == []
+    later = nb.credential(name="later")
+    assert nb.call("GET", "credentials") == [created, later]
+    nb.call("DELETE", f"credentials/{later['id']}")
     changed = nb.call("PUT", f"credentials/{created['id']}", {"name": "new"})
     assert changed == created | {"name": "new", "updated_at": changed["updated_at"]}
     nb.model(credential=created["id"])
