@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self, Unpack
 
@@ -25,6 +26,7 @@ from labext.http.connection_pool import (
     read_body,
 )
 from labext.http.download import AuthenticatedSource, OnBytes, download_file
+from labext.http.headers import parse_http_date
 from labext.http.rate_limiter import Rate, RateLimiter, UnlimitedRateLimiter
 from labext.http.redirects import send_following_redirects
 from labext.http.request import (
@@ -49,6 +51,10 @@ from labext.http.upload import PresignedStore
 from labext.redaction import get_logger
 
 _log = get_logger("labext.http")
+
+
+MIN_CLOCK_DIFFERENCE = timedelta(seconds=2)
+"""Smallest difference between the clocks of server and client that is taken into account."""
 
 
 class HttpClient:
@@ -112,6 +118,7 @@ class HttpClient:
             sleep=sleep,
         )
         self._server_seen = False
+        self._server_ahead = timedelta()
         self._sessions = SessionPool(clock)
 
     def __repr__(self) -> str:
@@ -240,6 +247,16 @@ class HttpClient:
         """Return a store for presigned addresses, with this client's timeouts and retries."""
         return PresignedStore(self._options)
 
+    def server_time(self) -> datetime:
+        """Return the current time by the server's clock, as far as its responses state it."""
+        return datetime.now(UTC) + self._server_ahead
+
+    def _compare_clocks(self, headers: Mapping[str, str]) -> None:
+        if (date := parse_http_date(headers.get("Date", ""))) is not None:
+            ahead = date - datetime.now(UTC)
+            # `Date` has a resolution of one second.
+            self._server_ahead = ahead if abs(ahead) > MIN_CLOCK_DIFFERENCE else timedelta()
+
     def _send_once(self, request: Request, timeout: Timeout | None) -> Response:
         response = self._exchange(request, timeout)
         if response.status_code >= 400:
@@ -279,6 +296,7 @@ class HttpClient:
             self._sessions.mark_used()
             if not isinstance(response, ConnectionFailure):
                 slot.record_response(response.headers, response.status_code)
+                self._compare_clocks(response.headers)
         outcome = (
             response.reason if isinstance(response, ConnectionFailure) else response.status_code
         )

@@ -174,16 +174,21 @@ class UploadRecords:
         self._address = address
         self._account = account_digest(address, api_key)
 
-    def note(self, name: str, version: FileVersion, folder: str | None = None) -> None:
-        """Record an upload to a folder on the service.
+    def note(
+        self, name: str, version: FileVersion, at: datetime, folder: str | None = None
+    ) -> None:
+        """Record an upload to a folder on the service; `at` is the time by the service's clock.
 
         Raises:
             StorageError: the record can't be written.
         """
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
         versions = [
             *self._versions(name),
-            {"at": now, "folder": folder or "", **version.to_record()},
+            {
+                "at": at.isoformat(timespec="microseconds"),
+                "folder": folder or "",
+                **version.to_record(),
+            },
         ]
         make_state_folder(self._folder)
         write_atomic(self._file(name), json.dumps(versions).encode(), private=True)

@@ -194,7 +194,7 @@ class UploadMethods(BaseClient):
         upload = upload_file(self._service, path, folder, presigned=presigned)
         with contextlib.suppress(OSError):  # the upload succeeded; only its checksum stays unknown
             version = FileVersion.from_file(user_path(path))
-            self._uploaded.note(upload.name, version, folder)
+            self._uploaded.note(upload.name, version, self._http.server_time(), folder)
         return upload
 
     def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:

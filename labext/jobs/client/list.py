@@ -187,7 +187,11 @@ class ListMethods(BaseClient):
             NotFoundError: no job, batch or pipeline has this name.
             ServiceError: the service has not responded for ten minutes.
         """
-        return progress.watch(self._watcher(name, email).poll, stop=stop)
+        return progress.watch(
+            self._watcher(name, email).poll,
+            stop=stop,
+            now_utc=lambda: self._http.server_time().timestamp(),
+        )
 
     def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait until a job or batch is complete, and return its row.

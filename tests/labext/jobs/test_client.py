@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
+import shutil
 import zipfile
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import labext.config
 import labext.sandbox
+from labext.cli.examples import examples_folder
 from labext.errors import (
     NotFoundError,
     SetupError,
@@ -109,3 +114,22 @@ def test_batch_in_parts_is_shown_as_one(
     with pytest.raises(NotFoundError):
         box_client.job("folds")
     assert box_client.jobs()["JobName"].str.startswith("folds-").sum() == 0
+
+
+def test_record_of_results_has_the_input_if_the_clock_of_this_machine_is_ahead(
+    box_client: JobsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) + timedelta(minutes=5)
+
+    monkeypatch.setattr("labext.http.client.datetime", Ahead)
+    source = tmp_path / f"{secrets.token_hex(4)}.pdb"
+    shutil.copy(examples_folder() / "data" / "1A8O.pdb", source)
+    box_client.upload(source)
+    box_client.submit(source.stem, "normal_modes", {"pdbFile": source.name})
+    box_client.wait(source.stem, timeout=60)
+    box_client.download(source.stem, tmp_path / "out")
+    record = json.loads((tmp_path / "out" / "ro-crate-metadata.json").read_text())
+    assert source.name in [entity.get("name") for entity in record["@graph"]]
