@@ -7,9 +7,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, select
@@ -241,8 +241,7 @@ def error_response(
         )
     if status == 429 and "request too large" not in text.lower():  # for which waiting is no help
         wait = _retry_after(response.headers, text)
-        pause = f"{wait} seconds" if wait.isdecimal() else f"until {wait}"
-        text = f"{message} Wait {pause}, then try again."
+        text = f"{message} Wait {wait} seconds, then try again."
         return HTTPException(429, text, headers={"Retry-After": wait})
     is_key = status == 401 or (status == 403 and not _NO_ACCESS.search(words))
     if is_key or (status == 400 and _KEY_REFUSED.search(text)):
@@ -322,24 +321,16 @@ def _known_failure(
     return None
 
 
-def seconds_to_wait(error: HTTPException) -> float:
-    """Return the seconds after which a call that failed with this 429 may be repeated."""
-    value = (error.headers or {})["Retry-After"]
-    if value.isdecimal():
-        return float(value)
-    return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
-
-
 def _retry_after(headers: Mapping[str, str], text: str) -> str:
-    """Return the provider's Retry-After value (seconds or a date), or else Google's, or 10."""
+    """Return the seconds of the provider's Retry-After, or else of Google's text, or 10."""
     value = headers.get("Retry-After", "").strip()
+    with suppress(KeyError, ValueError, TypeError):  # a date, by the clock of the provider
+        seconds = parsedate_to_datetime(value) - parsedate_to_datetime(headers["Date"])
+        value = str(max(0.0, seconds.total_seconds()))
     if _SECONDS.fullmatch(value):
         return str(math.ceil(float(value)))
-    try:
-        return format_datetime(parsedate_to_datetime(value).astimezone(UTC), usegmt=True)
-    except (ValueError, TypeError):
-        delay = _RETRY_DELAY.search(text)
-        return str(int(delay[1]) + 1) if delay else _DEFAULT_RETRY_AFTER
+    delay = _RETRY_DELAY.search(text)
+    return str(int(delay[1]) + 1) if delay else _DEFAULT_RETRY_AFTER
 
 
 def _server_name(provider: ProviderServer) -> str:

@@ -147,9 +147,9 @@ def _open_successful(
             try:
                 opened = _request(stack, provider, request, cancel_token)
             except HTTPException as error:
-                if "Retry-After" not in (error.headers or {}):
+                if (value := (error.headers or {}).get("Retry-After")) is None:
                     raise
-                delay = max(servers.seconds_to_wait(error), _MIN_DELAY)
+                delay = max(float(value), _MIN_DELAY)
                 if delay > remaining:
                     raise
             else:
