@@ -70,7 +70,7 @@ def answer_surface(front: FrontEnd, open_citation: OpenCitation | None = None) -
     """Return the output for an answer in a front end."""
     if front is FrontEnd.TERMINAL:
         return TerminalOutput()
-    return LiveOutput(open_citation) if front is FrontEnd.INTERACTIVE else FinalOutput()
+    return LiveAnswerOutput(open_citation) if front is FrontEnd.INTERACTIVE else FinalOutput()
 
 
 class FinalOutput:
@@ -160,7 +160,7 @@ class TerminalOutput:
         self._printed = max(self._printed, len(rows))
 
 
-class LiveOutput:
+class LiveAnswerOutput:
     """A placeholder with a live view; the static view is updated less often."""
 
     def __init__(self, open_citation: OpenCitation | None) -> None:

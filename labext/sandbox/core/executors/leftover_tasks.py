@@ -52,7 +52,7 @@ class LeftoverTasks:
         self._took_over = 0.0
 
     def begun(self, tasks: Iterable[int], folder: Path | None = None) -> list[int]:
-        """Return those of these tasks whose last attempt had a process on this machine."""
+        """Return the tasks whose last attempt had a process on this machine."""
         folder = folder or self._folder
         return [task for task in tasks if (folder / str(task) / PROCESS_FILE).exists()]
 
