@@ -368,7 +368,7 @@ class JobLister:
         return JobInputs(key, list(plan.jobs), plan.input_columns, plan.name_column)
 
     def _read_pages(self, query: ListQuery) -> _ListState:
-        """Read a list as it is; the jobs of a batch part by part if it is split."""
+        """Read the pages of a list, and those of a split batch part by part."""
         list_state = _ListState()
         by_part: dict[str | None, dict[str, int]] = {}
         for part, page in self.pages(query):

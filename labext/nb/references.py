@@ -212,9 +212,7 @@ def _bibtex_name(name: str) -> str:
 
 
 def _family_first(name: str) -> str:
-    """Return a name like `Smith JA` (PubMed) as `Smith, J. A.`, since BibTeX takes the last word as
-    the family name.
-    """
+    """Return `Smith JA` as `Smith, J. A.`, since BibTeX takes the last word as family name."""
     match = re.fullmatch(r"(?!The )(\S*[a-z].*) ([A-Z]{1,3})", name)
     return name if match is None or "," in name else f"{match[1]}, {'. '.join(match[2])}."
 

@@ -137,7 +137,7 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
 
 
 def _remove_leftovers() -> None:
-    """Remove the folders of this user's processes that were killed before they did it."""
+    """Remove the folders that killed processes of this user have left."""
     try:
         import psutil
     except ImportError:  # only ipykernel and the sandbox require it

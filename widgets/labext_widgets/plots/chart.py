@@ -216,7 +216,7 @@ _DIGITS, _MAX_DIGITS = 7, 17
 
 
 def _digits(numbers: Sequence[float]) -> int:
-    """Return how many digits place numbers within their range, such as positions in a genome."""
+    """Return the number of digits that distinguish numbers within their range."""
     width = max(numbers, default=0.0) - min(numbers, default=0.0)
     if not width > 0:
         return _MAX_DIGITS

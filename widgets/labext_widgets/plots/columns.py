@@ -256,7 +256,7 @@ def finite_values(series: pd.Series[Any]) -> list[float]:
 
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Return the first column of that name; a name need not be a text or occur once."""
+    """Return the first of the columns with this name, which need not be text."""
     return frame.iloc[:, [str(column) for column in frame.columns].index(name)]
 
 

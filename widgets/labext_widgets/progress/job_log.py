@@ -149,7 +149,7 @@ class Excerpt:
         return "\n".join([*filter(None, above), *self._lines, *filter(None, below)])
 
     def html(self, name: str, state: str, reason: str, more: str, note: str = "") -> str:
-        """Return the same as HTML, with the job and its state as a heading."""
+        """Return the log as HTML, below a heading with the job and its state."""
         lines = self._fitting_lines()
         heading = span(escape(name), "font-weight:600")
         rows = [div(f"{heading} {span(escape(state), MUTED)}" if state else heading)]

@@ -38,7 +38,10 @@ ALGORITHMS = frozenset(
 
 _MESSAGES: list[tuple[type[jwt.PyJWTError], str]] = [
     (jwt.ExpiredSignatureError, "The ID token has expired."),
-    (jwt.ImmatureSignatureError, "The ID token is not valid yet; compare the clocks of its provider and this machine."),
+    (
+        jwt.ImmatureSignatureError,
+        "The ID token is not valid yet; compare the clocks of its provider and this machine.",
+    ),
     (jwt.InvalidIssuerError, "The ID token is from another issuer."),
     (jwt.InvalidAudienceError, "The ID token is for another audience."),
     (jwt.InvalidAlgorithmError, "The ID token's algorithm does not match its provider and key."),
