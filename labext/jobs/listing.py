@@ -76,10 +76,14 @@ class JobFilter:
 
     @classmethod
     def parse(
-        cls, state: str | None, tool: str | None, since: str | datetime | timedelta | None
+        cls,
+        state: str | None,
+        tool: str | None,
+        since: str | datetime | timedelta | None,
+        now: datetime,
     ) -> Self:
-        """Return a filter; `since` is parsed by `parse_since`."""
-        return cls(state, tool, None if since is None else parse_since(since))
+        """Return a filter; `since` and `now` are arguments of `parse_since`."""
+        return cls(state, tool, None if since is None else parse_since(since, now))
 
     def __bool__(self) -> bool:
         return self != JobFilter()

@@ -88,7 +88,7 @@ class ListMethods(BaseClient):
         """
         from labext.jobs.listing import JobFilter, ListQuery
 
-        job_filter = JobFilter.parse(state, tool, since)
+        job_filter = JobFilter.parse(state, tool, since, self._http.server_time())
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         table = self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
         if table.empty:
@@ -131,7 +131,7 @@ class ListMethods(BaseClient):
         """
         from labext.jobs.listing import JobFilter, ListQuery
 
-        job_filter = JobFilter.parse(state, tool, since)
+        job_filter = JobFilter.parse(state, tool, since, self._http.server_time())
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         empty, statuses = True, dict[str, int]()
         for _, page in self._lister.pages(query):

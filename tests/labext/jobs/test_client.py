@@ -9,7 +9,7 @@ import shutil
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 import pytest
@@ -116,20 +116,22 @@ def test_batch_in_parts_is_shown_as_one(
     assert box_client.jobs()["JobName"].str.startswith("folds-").sum() == 0
 
 
-def test_record_of_results_has_the_input_if_the_clock_of_this_machine_is_ahead(
+def test_times_are_those_of_the_service_if_the_clock_of_this_machine_is_ahead(
     box_client: JobsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Ahead(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            return datetime.now(tz) + timedelta(minutes=5)
+        def now(cls, tz: Any = None) -> Self:
+            return super().now(tz) + timedelta(minutes=5)
 
-    monkeypatch.setattr("labext.http.client.datetime", Ahead)
+    for module in ("labext.http.client", "labext.jobs.listing"):
+        monkeypatch.setattr(f"{module}.datetime", Ahead)
     source = tmp_path / f"{secrets.token_hex(4)}.pdb"
     shutil.copy(examples_folder() / "data" / "1A8O.pdb", source)
     box_client.upload(source)
     box_client.submit(source.stem, "normal_modes", {"pdbFile": source.name})
     box_client.wait(source.stem, timeout=60)
+    assert source.stem in list(box_client.jobs(since="1m")["JobName"])
     box_client.download(source.stem, tmp_path / "out")
     record = json.loads((tmp_path / "out" / "ro-crate-metadata.json").read_text())
     assert source.name in [entity.get("name") for entity in record["@graph"]]
