@@ -34,7 +34,7 @@ def test_invalid_file_states_the_reason(paper, tmp_path):
     (tmp_path / "out" / "cut").mkdir(parents=True)
     (tmp_path / "out" / ".hidden.md").touch()
     for names, patterns in (
-        ((), ["*"]),
+        ((), ["**/*"]),
         (["cut/a.csv"], ["**/*.csv"]),
         (["b.md", "c.gb"], ["*.gb", "*.md"]),
     ):
