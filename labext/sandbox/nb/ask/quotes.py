@@ -274,7 +274,7 @@ def _row_quote(citations: Sequence[Citation], stems: frozenset[str]) -> str:
         rows[-1] = f"{rows[-1].removesuffix(' |')} {citation_mark(citation.id)}"
         if lines[-1].startswith("|"):
             rows[-1] += " |"
-    return f"> {_markdown_table(rows)}"
+    return "> " + passages.markdown_table(rows).replace("\n", "\n> ")
 
 
 def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
@@ -294,20 +294,11 @@ def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
             rows.insert(0, citation.table_header)
         marked = [mark_words(row, stems) for row in rows]
         is_table = is_row and len(rows) > 1
-        blocks.append(_markdown_table(marked) if is_table else "  \n> ".join(marked))
+        block = passages.markdown_table(marked) if is_table else "  \n".join(marked)
+        blocks.append(block.replace("\n", "\n> "))
     quotation = "\n>\n> ".join(blocks)
     end = " |" if quotation.endswith(" |") else ""
     return f"> {quotation.removesuffix(end)} {citation_mark(citation.id)}{end}"
-
-
-def _markdown_table(rows: Sequence[str]) -> str:
-    """Return rows, of which the first is the header, as a Markdown table."""
-    header, *others = [
-        [passages.MARKDOWN_SEPARATOR.sub(r"\|", cell) for cell in passages.split_row(row)]
-        for row in rows
-    ]
-    header += [""] * (max(map(len, others)) - len(header))
-    return "\n> ".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *others))
 
 
 def mark_words(line: str, stems: frozenset[str]) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labext.sandbox.nb.text import segmentation
+from labext.sandbox.nb.text import passages, segmentation
 from labext.sandbox.nb.text.segmentation import split_sentences, stem_words
 
 MAX_CHARACTERS = 1_000_000
@@ -190,11 +190,19 @@ def summarize(text: str, count: int = SUMMARY_SENTENCES) -> str:
 
 
 def quote_key_sentences(text: str, prompt: str) -> str:
-    """Return key sentences as a Markdown list of quotations; those with words of a prompt first."""
+    """Return key sentences as a Markdown list of quotations; those with words of a prompt first.
+
+    Of a text that is a single table, its rows are a table with its header.
+    """
     topic = " ".join(
         word
         for word in segmentation.split_words(prompt)
         if not _INSTRUCTION_STEMS.issuperset(stem_words(word))
     )
-    quotes = [f"- “{sentence}”" for sentence in key_sentences(text, SUMMARY_SENTENCES, topic)]
-    return "\n".join(quotes) or NO_SENTENCES
+    sentences = key_sentences(text, SUMMARY_SENTENCES, topic)
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    rows = [sentence for sentence in sentences if sentence != lines[0]]
+    is_table = all(passages.CELL_SEPARATOR in line for line in lines)
+    if rows and is_table and set(rows).issubset(lines):
+        return passages.markdown_table([lines[0], *rows])
+    return "\n".join(f"- “{sentence}”" for sentence in sentences) or NO_SENTENCES

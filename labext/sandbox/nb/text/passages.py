@@ -19,7 +19,7 @@ MAX_HEADER_LENGTH = 300
 
 PATH_SEPARATOR = " › "
 CELL_SEPARATOR = " | "
-MARKDOWN_SEPARATOR = re.compile(r"(?<!\\)\|")
+_MARKDOWN_SEPARATOR = re.compile(r"(?<!\\)\|")
 
 _WORD = re.compile(r"[^\s。！？]{1,32}[。！？]{0,32}|[。！？]{1,32}")
 """A word; longer ones, such as DNA sequences, count as several and may be cut."""
@@ -122,9 +122,18 @@ def split_row(line: str) -> list[str]:
     """
     line = line.strip()
     if line.startswith("|") and line.endswith("|"):
-        return [cell.strip() for cell in MARKDOWN_SEPARATOR.split(line[1:-1])]
+        return [cell.strip() for cell in _MARKDOWN_SEPARATOR.split(line[1:-1])]
     separator = CELL_SEPARATOR if CELL_SEPARATOR in f" {line} " else "|"
     return [cell.strip() for cell in f" {line} ".split(separator)]
+
+
+def markdown_table(rows: Sequence[str]) -> str:
+    """Return rows, of which the first is the header, as a Markdown table."""
+    header, *others = [
+        [_MARKDOWN_SEPARATOR.sub(r"\|", cell) for cell in split_row(row)] for row in rows
+    ]
+    header += [""] * (max(map(len, others)) - len(header))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *others))
 
 
 @dataclass

@@ -132,6 +132,16 @@ def test_prompt_words_select_sentences_but_instructions_do_not() -> None:
     assert summary.index("Arabinose") < summary.index("findings")
 
 
+def test_key_rows_of_a_table_have_its_header() -> None:
+    rows = ["plasmid | length | marker", *(f"pX{n} | {n}00 | kanamycin" for n in range(9))]
+    header, ruler, *quoted = extractive.quote_key_sentences("\n".join(rows), "Facts?").splitlines()
+    assert header == "| plasmid | length | marker |"
+    assert ruler == "| --- | --- | --- |"
+    assert {line[2:-2] for line in quoted} < {*rows[1:]}
+    two_tables = extractive.quote_key_sentences("\n".join(["# Sheet 1", *rows]), "Facts?")
+    assert two_tables.startswith("- “pX")
+
+
 def test_text_without_sentences_is_reported() -> None:
     assert extractive.quote_key_sentences("---", "Summarise.") == extractive.NO_SENTENCES
 
