@@ -26,7 +26,7 @@ from labext.nb.records import SLOTS
 _NEXT_STEP_START = re.compile(
     r"(?<=[.!?…] )(?=(?:Add|Ask|Change|Check|Choose|Clear|Copy|Correct|Create|Delete|Fix|Give"
     r"|Install|Look|Mend|Name|Order|Please|Put|Remove|Rephrase|Run|Save|See|Set|Shorten|Start|Take"
-    r"|Try|Use|Wait)\b)(?![^“”]*”)"
+    r"|Try|Use|Wait(?:ing)?)\b)(?![^“”]*”)"
 )
 """Start of the next step in a service's message, outside of quotations."""
 

@@ -67,6 +67,11 @@ def test_next_step_of_the_service_for_a_large_request_is_kept():
     assert error.next_step == "Shorten it, or allow more: `limits set`."
 
 
+def test_next_step_of_the_service_for_used_up_credit_is_kept():
+    step = "Waiting doesn't help: add credit there, or choose another model."
+    assert explain(error_response(502, f"It answered 429. {step}")).next_step == step
+
+
 def test_missing_and_wrong_password_differ():
     with_one = explain(error_response(401, "The password is wrong."))
     without = explain(error_response(401, ""), has_password=False)
