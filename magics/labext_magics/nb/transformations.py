@@ -89,7 +89,11 @@ def transform(
     for n, (subject, content) in enumerate(texts):
         title = f"{name}: {subject}" if subject else name
         draft = Draft(title)
-        with _show_partial_results(results), scope.interrupted_as_error("Run this cell again."):
+        failed = subject if len(texts) > 1 else ""
+        with (
+            _show_partial_results(results, failed),
+            scope.interrupted_as_error("Run this cell again."),
+        ):
             try:
                 response = call.nb.transformations.execute(
                     record["id"], content, requested_model, draft.add
@@ -122,7 +126,8 @@ def _texts(
     if text or call.text:
         raise InputError(
             "The line has both a text, and sources or notes.",
-            "Keep one of them; quote a transformation's name that contains spaces.",
+            "Keep one of them; quote a transformation's name that contains spaces, and repeat "
+            "`--source` or `--note` for each title.",
         )
     nb, target = call.nb, call.session.notebook
     if notebook is not None:
@@ -175,13 +180,13 @@ def _unique_names(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def _show_partial_results(results: GeneratedTexts) -> Iterator[None]:
-    """Display the available results if a later text fails."""
+def _show_partial_results(results: GeneratedTexts, subject: str) -> Iterator[None]:
+    """Display the available results if a later text fails, and name its subject."""
     try:
         yield
-    except LabextError:
+    except LabextError as error:
         results._ipython_display_()
-        raise
+        raise (error.about(subject) if subject else error) from None
 
 
 SHORTCUTS = (

@@ -27,6 +27,7 @@ from labext.errors import (
     SetupError,
 )
 from labext.nb.sources import Sources
+from labext.nb.transformations import Transformations
 from labext_magics.nb.view import _pdf_pages
 
 pytestmark = pytest.mark.contract
@@ -87,6 +88,23 @@ def test_transform_gives_one_text_per_source(bench, run, printed):
     notes = run("%nb notes").set_index("title")
     assert notes.loc["Found: Cold room", "note_type"] == "ai"
     assert notes.loc["Found: Cold room", "content"].strip() == result[1].text.strip()
+
+
+def test_text_that_fails_is_named_and_those_before_it_are_shown(
+    bench, run, refused, capsys, monkeypatch
+):
+    execute = Transformations.execute
+
+    def fail(transformations: Transformations, name: str, text: str, *rest: Any) -> Any:
+        if "Ampicillin" in text:
+            raise ServiceError("The text is too long.", "Choose another model.")
+        return execute(transformations, name, text, *rest)
+
+    monkeypatch.setattr(Transformations, "execute", fail)
+    line = '%nb transform "Key findings" --source "Bench notes" --source "Cold room" --note Leak'
+    assert refused(line).message == "Cold room: The text is too long."
+    assert "Key findings: Bench notes" in capsys.readouterr().out
+    assert "--source" in refused(line.replace("--note", "")).next_step
 
 
 def test_saved_text_is_written_once_and_never_overwrites_a_note(bench, run, printed, refused):
