@@ -39,6 +39,9 @@ SOURCE = _fields(
     "notebooks:json passages:integer insights_count:integer transcribed_by confidence:number "
     "created_at:time updated_at:time"
 )
+SOURCE_ITEM = SOURCE | _fields("remark")
+"""The fields of a source in a list; a frame of sources has no remarks."""
+
 SOURCE_DETAIL = SOURCE | _fields("full_text remark")
 STATUS = _fields(
     "status:category stage error message remark started_at:time completed_at:time changed_at:time"

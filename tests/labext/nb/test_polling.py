@@ -166,10 +166,11 @@ def test_last_snapshot_has_the_title_that_processing_found(watch, service, clock
 def test_many_sources_are_polled_through_the_list(watch, service, clock):
     many = [service.source(f"paper {n}", status="new") for n in range(300)]
     for n, source in enumerate(many):
-        clock.at(n / 10, update(service, source, status="completed"))
+        clock.at(n / 10, update(service, source, status="completed", remark="It has no insights."))
     service.max_page = 100
     *_, last = watch(*many)
     assert [row.id for row in last.rows] == many
+    assert {row.reason for row in last.rows} == {"It has no insights."}
     assert last.outcome is Outcome.COMPLETE
     assert len(service.requests) < 200
 

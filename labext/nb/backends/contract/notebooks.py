@@ -17,8 +17,8 @@ from labext.nb.records import (
     NOTEBOOK,
     NOTEBOOK_DELETION,
     PREVIEW,
-    SOURCE,
     SOURCE_DETAIL,
+    SOURCE_ITEM,
     STATUS,
     Fields,
     Record,
@@ -197,7 +197,8 @@ class SourceRequests(RecordParser):
         params = {"notebook_id": notebook, "limit": limit, "offset": offset, "order_by": order_by}
         response = yield Request(LIST_SOURCES, params=params)
         return [
-            self.parse_source(item, SOURCE) for item in records.require_list(response, "sources")
+            self.parse_source(item, SOURCE_ITEM)
+            for item in records.require_list(response, "sources")
         ]
 
     def source(self, source: str) -> Steps[Record]:

@@ -48,6 +48,12 @@ class Asset(Record):
     url: str | None
 
 
+Remark = Annotated[
+    str | None,
+    Field(description="Text that may be wrong or is missing, and insights that are, and why."),
+]
+
+
 class SourceRecord(Record):
     """A source in a list."""
 
@@ -62,6 +68,7 @@ class SourceRecord(Record):
     status: str = Field(description="`new`, `running`, `completed` or `failed`.")
     stage: str = Field(description="The current stage while it runs.")
     error: str | None = Field(description="The reason of a failure.")
+    remark: Remark
     transcribed_by: str | None = Field(
         description="The model that recognized the text in speech; the text is rough then."
     )
@@ -76,17 +83,10 @@ class SourceRecord(Record):
     updated_at: Timestamp
 
 
-Remark = Annotated[
-    str | None,
-    Field(description="Text that may be wrong or is missing, and insights that are, and why."),
-]
-
-
 class SourceWithText(SourceRecord):
     """A source with its text."""
 
     full_text: str | None
-    remark: Remark
 
 
 class SourceStatusRecord(Record):

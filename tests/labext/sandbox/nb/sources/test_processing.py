@@ -49,6 +49,8 @@ def test_source_with_recognized_text_has_a_remark(sources):
     status = sources.status(created["id"])
     assert "1 of its 3 pages" in status["remark"]
     assert status["message"].endswith(status["remark"])
+    listed = {source["id"]: source["remark"] for source in sources.call("GET", "sources")}
+    assert listed[created["id"]] == status["remark"]
     assert sources.call("POST", f"sources/{created['id']}/retry")["status"] == "new"
 
 
