@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,6 +67,12 @@ def test_single_source_has_no_row() -> None:
     assert static_view.render_lines(ended) == (
         "scan.pdf: Failed: The PDF is encrypted. (ingestion, watched 0:07)"
     )
+
+
+def test_reason_of_several_sources_is_stated_once() -> None:
+    other = replace(REMARKED, id="source:9", title="f.md")
+    ended = ingestion_progress(Ingestion((REMARKED, other), 7.0, Outcome.COMPLETE))
+    assert static_view.render_lines(ended).endswith("\n  e.md, f.md: It has no insights.")
 
 
 def test_unknown_status_is_shown_unchanged() -> None:

@@ -120,11 +120,12 @@ def parts_html(parts: Sequence[Part]) -> str:
 
 
 def failure_lines(parts: Sequence[Part]) -> list[str]:
-    """Return a line for each part that failed, was stopped, or is complete with a remark."""
-    named = [
-        part for part in parts if part.state in _OVER and (part.state != "Complete" or part.reason)
-    ]
-    return [f"  {plain(part.name)}: {plain(part.reason or part.state)}" for part in named]
+    """Return the parts that failed, were stopped, or are complete with a remark, by reason."""
+    names: dict[str, list[str]] = {}
+    for part in parts:
+        if part.state in _OVER and (part.state != "Complete" or part.reason):
+            names.setdefault(plain(part.reason or part.state), []).append(plain(part.name))
+    return [f"  {', '.join(group)}: {reason}" for reason, group in names.items()]
 
 
 def _row(part: Part) -> str:
