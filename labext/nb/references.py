@@ -154,7 +154,8 @@ def format_reference(reference: Reference) -> tuple[str, str, str]:
     link = (
         f"https://doi.org/{quote(reference.doi, safe='/:;()')}" if reference.doi else reference.url
     )
-    file_name = "" if reference.file_name == reference.title else reference.file_name
+    is_in_title = f"/{reference.title}".endswith(f"/{reference.file_name}")
+    file_name = "" if is_in_title else reference.file_name
     issue = f"({reference.number})" if reference.number else ""
     volume = f" {reference.volume}{issue}" if reference.volume else ""
     pages = f", {reference.pages}" if reference.pages else ""

@@ -191,11 +191,13 @@ def add_several(
     """
     added = 0
     refused: dict[Path | str, InputError] = {}
+    titles = _titles_with_folders([item for item in items if isinstance(item, Path)])
     for item in items:
         try:
             if isinstance(item, Path):
                 on_item_bytes = None if on_bytes is None else partial(on_bytes, item.name)
-                record = executor.run(backend.add_file(item, **options), on_bytes=on_item_bytes)
+                with_title = {**options, "title": options["title"] or titles.get(item)}
+                record = executor.run(backend.add_file(item, **with_title), on_bytes=on_item_bytes)
             else:
                 record = executor.run(backend.add_url(item, **options))
         except LabextError as error:
@@ -211,6 +213,24 @@ def add_several(
             on_rejected(item, reason)
     elif refused:
         raise rejection_error(refused, added)
+
+
+_TABLE_SUFFIXES = (".csv", ".tsv")
+"""Suffixes of files whose content has no title."""
+
+
+def _titles_with_folders(files: Iterable[Path]) -> dict[Path, str]:
+    """Return titles such as `pBAD30/fragments.csv` for tables of the same name."""
+    namesakes: dict[str, list[Path]] = {}
+    for file in dict.fromkeys(files):
+        if file.suffix.lower() in _TABLE_SUFFIXES:
+            namesakes.setdefault(file.name, []).append(file)
+    titles = {}
+    for group in namesakes.values():
+        if len(group) > 1:
+            common = os.path.commonpath([file.parent.absolute() for file in group])
+            titles.update({file: os.path.relpath(file, common) for file in group})
+    return titles
 
 
 def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> InputError:

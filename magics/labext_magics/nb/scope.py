@@ -181,8 +181,10 @@ def source_title(record: Record) -> str:
 
 
 def source_name(source: Record) -> str:
-    """Return a source's file name or URL, or its title."""
-    return str(source["file_name"] or source["url"] or source["title"] or source["id"])
+    """Return a source's file name, with the folders in its title, or URL, or its title."""
+    title = str(source["title"] or source["id"])
+    file_name = str(source["file_name"] or source["url"] or title)
+    return title if title.endswith(f"/{file_name}") else file_name
 
 
 def order_parameter(order: str | None) -> str | None:

@@ -268,7 +268,8 @@ def test_reference_has_authors_year_title_and_place() -> None:
         "T",
         "J. https://doi.org/10.1/x",
     )
-    assert format_reference(Reference("source:a", "p.pdf", file_name="p.pdf")) == ("", "p.pdf", "")
+    for title in ("p.csv", "a/p.csv"):
+        assert format_reference(Reference("source:a", title, file_name="p.csv")) == ("", title, "")
 
 
 def test_bibtex_has_unique_keys_and_escapes_its_special_characters() -> None:

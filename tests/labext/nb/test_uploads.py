@@ -140,6 +140,15 @@ class TestAddSeveral:
         assert [bool(request.files) for request in requests] == [True, False, True]
         assert progress == [("paper.pdf", 4, 4)] * 2
 
+    def test_titles_of_tables_with_the_same_name_have_their_folders(self, wire, requests, tmp_path):
+        names = ["out/a/cut.csv", "out/b/c/cut.csv", "out/cut.csv", "a.csv", "x/a.md", "y/a.md"]
+        for name in names:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text("length\n1200")
+        self.add_several(wire, [tmp_path / name for name in names])
+        titles = [request.form.get("title") for request in requests]
+        assert titles == ["a/cut.csv", "b/c/cut.csv", "cut.csv", None, None, None]
+
     def test_items_are_validated_and_each_returned_once(self, paper, tmp_path):
         url = "https://example.org/page"
         items = uploads.validate_items([str(paper), f" {url}", paper, url])

@@ -170,6 +170,23 @@ def test_corrected_reference_is_not_added_twice(run, printed, tmp_path):
     assert "Of a file (" not in again
 
 
+@pytest.mark.parametrize("server", ["sandbox", "open_notebook_server"])
+def test_tables_of_the_same_name_are_called_by_their_folders(
+    run, printed, tmp_path, request, server
+):
+    if server != "sandbox":
+        request.getfixturevalue(server)
+    for folder in ("cut", "pcr"):
+        (tmp_path / "out" / folder).mkdir(parents=True)
+        (tmp_path / "out" / folder / "a.csv").write_text(f"name,kind\n{folder},{folder}")
+    run("%nb use Tables --create")
+    assert "Added to Tables: cut/a.csv, pcr/a.csv." in printed("%nb add out/**/a.csv")
+    assert "already in Tables; kept" in printed("%nb add out/**/a.csv")
+    sources = run("%nb sources")
+    assert sorted(sources["title"]) == ["cut/a.csv", "pcr/a.csv"]
+    assert set(sources["file_name"]) == {"a.csv"}
+
+
 def test_broken_reference_is_named_and_the_others_are_added(run, refused, tmp_path):
     (tmp_path / "library.bib").write_text(f"@book{{bad, title={{no end\n{LIBRARY}")
     run("%nb use Broken --create")

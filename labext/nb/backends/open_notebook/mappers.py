@@ -129,8 +129,9 @@ def _source_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     topics = data.get("topics")
     title = data.get("title")
     file_name = file.rpartition("/")[2] if isinstance(file, str) else None
-    if file_name and isinstance(title, str) and has_number_suffix(file_name, title):
-        file_name = title  # of an uploaded file, without the number that the server has added
+    sent_name = str(title).rpartition("/")[2]  # the title of an uploaded file may have folders
+    if file_name and has_number_suffix(file_name, sent_name):
+        file_name = sent_name  # without the number that the server has added
     return {
         "title": (file_name or url) if title in UNTITLED else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
