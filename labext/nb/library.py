@@ -46,11 +46,6 @@ class LibraryEntry:
     title: str
     text: str
 
-    @property
-    def has_doi(self) -> bool:
-        """Whether it has a DOI, by which it is also recognized under another title."""
-        return "DOI" in _fields_of(self.text)
-
     def matches(self, text: str) -> bool:
         """Return whether a source's text is that of this entry, perhaps with other fields.
 
@@ -69,6 +64,11 @@ class LibraryEntry:
         # Earlier versions wrote fewer fields.
         lines, own = text.strip().splitlines(), self.text.splitlines()
         return lines != [line for line in own if line in lines or not line.startswith(_NEW_FIELDS)]
+
+
+def doi_of(text: str) -> str:
+    """Return the DOI in the text of an entry, without its resolver; empty if there is none."""
+    return _fields_of(text).get("DOI", "")
 
 
 _IDENTITY = frozenset({"Title", "Year", "Authors", "DOI"})

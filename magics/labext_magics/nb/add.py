@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import itertools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -113,18 +113,26 @@ def add_files(
 def add_library(
     call: Call, target: NotebookInUse, library: Library, arguments: dict[str, Any]
 ) -> list[Record]:
-    """Add the new entries of a library of references to a notebook."""
+    """Add the new entries of a library of references to a notebook.
+
+    An entry exists if a source has its title, or its DOI under a title that is not in the library.
+    """
+    from labext.nb.library import doi_of
+
     existing: dict[str, list[Record]] = {}
     for source in call.nb.sources.iter(target.id):
         if source["kind"] == "text":
             existing.setdefault(str(source["title"]), []).append(source)
     titles = {entry.title for entry in library.entries}
-    others = [s for title in existing.keys() - titles for s in existing[title]]
-    get_source = functools.cache(call.nb.sources.get)
+    renamed: dict[str, list[Record]] = {}
+    if not titles <= existing.keys():
+        for source in itertools.chain(*(existing[title] for title in existing.keys() - titles)):
+            record = call.nb.sources.get(source["id"])
+            renamed.setdefault(doi_of(record["full_text"] or ""), []).append(record)
     records, kept, changed = [], 0, []
     for entry in library.entries:
-        renamed = others if entry.has_doi else []
-        candidates = (get_source(s["id"]) for s in (*existing.get(entry.title, ()), *renamed))
+        namesakes = (call.nb.sources.get(s["id"]) for s in existing.get(entry.title, ()))
+        candidates = itertools.chain(namesakes, renamed.get(doi_of(entry.text), ()))
         same = next(
             (record for record in candidates if entry.matches(record["full_text"] or "")), None
         )
