@@ -228,8 +228,9 @@ def _titles_with_folders(files: Iterable[Path]) -> dict[Path, str]:
     titles = {}
     for group in namesakes.values():
         if len(group) > 1:
-            common = os.path.commonpath([file.parent.absolute() for file in group])
-            titles.update({file: os.path.relpath(file, common) for file in group})
+            folders = zip(*(file.absolute().parent.parts for file in group), strict=False)
+            common = sum(1 for _ in itertools.takewhile(lambda names: len({*names}) == 1, folders))
+            titles.update({file: "/".join(file.absolute().parts[common:]) for file in group})
     return titles
 
 
