@@ -14,6 +14,9 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+_AUTHORS = re.compile(
+    r"\\(?:author|affil|affiliation|institute|address|date)\s*(?:\[[^\]]*\])?\s*(?=\{)"
+)
 _OTHER_FILE = re.compile(r"\(the text of ([^\n]*) is not included: add that file, too\)")
 _TRIMMED_RULE = re.compile(r"(\\cmidrule\s*(?:\[[^\]]*\])?)\s*\([^)]*\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
@@ -82,6 +85,7 @@ _MACROS: dict[str, tuple[str, str]] = {
     "caption": ("*[{", "%(3)s"),
     **dict.fromkeys(("footnotemark", "printbibliography"), ("[", "")),
     "footnotetext": ("[{", " [%(2)s]"),
+    "inst": ("{", "[%(1)s]"),
     "tnote": ("{", " [%(1)s]"),
     "todo": ("[{", ""),
     "cmidrule": ("[{", ""),
@@ -150,8 +154,10 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
         source = _TRIMMED_RULE.sub(r"\1", _DEGREE.sub("°", source))
         source = converter.take_definitions(source)
         title = _TITLE.search(source)
-        body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
-        marked = "".join(_mark_sections(_FRONT_MATTER.sub("", body)))
+        preamble, _, rest = source.partition(r"\begin{document}")
+        body = rest.partition(r"\end{document}")[0] or source
+        authors = "".join(_authors(preamble)) if rest else ""
+        marked = authors + "".join(_mark_sections(_FRONT_MATTER.sub("", body)))
         text = converter.text(marked).translate(_TRANSLATED)
         title_text = None if title is None else converter.text(title[1])
     except Exception as error:  # pylatexenc is tolerant, but not of all errors
@@ -162,6 +168,14 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     if not _OTHER_FILE.sub("", text).strip() and (other := _OTHER_FILE.search(text)):
         raise UnreadableError(f"Its text is in other files, such as {other[1]}: add these.")
     return Document([(None, _CODE_PLACE.sub(lambda place: codes[int(place[1])], text))], title_text)
+
+
+def _authors(preamble: str) -> Iterator[str]:
+    """Yield the authors, their institutes and the date, which the title of a document shows."""
+    for match in _AUTHORS.finditer(preamble):
+        group = preamble[match.end() : group_end(preamble, match.end())]
+        if r"\today" not in group:
+            yield re.sub(r"\s*\\and\b", ",", group) + "\n\n"
 
 
 def _mark_sections(body: str) -> Iterator[str]:

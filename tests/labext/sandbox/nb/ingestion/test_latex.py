@@ -122,3 +122,19 @@ def test_macros_of_latex_that_double_each_other_stay_small(read):
 def test_definitions_of_latex_environments_take_little_time(read):
     definition = r"\newenvironment{steps}{\begin{enumerate}}{\end{enumerate}}"
     assert read(f"{definition * 30} Text.".encode(), "paper.tex").text == "Text."
+
+
+def test_authors_and_date_before_the_body_of_latex_are_read(read):
+    preamble = (
+        r"\author{Jane Roe\inst{1} \and Max \textbf{Doe}\thanks{Funded.}}"
+        r"\institute{University of X}\date{3 May 2024}"
+    )
+    text = read(rf"{preamble}\begin{{document}}It grew.\end{{document}}".encode(), "a.tex").text
+    assert text.split("\n\n") == [
+        "Jane Roe[1], Max Doe",
+        "University of X",
+        "3 May 2024",
+        "It grew.",
+    ]
+    today = read(rb"\date{\today}\begin{document}It grew.\end{document}", "a.tex")
+    assert today.text == "It grew."
