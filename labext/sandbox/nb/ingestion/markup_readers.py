@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
+from email.message import EmailMessage
 from itertools import chain, pairwise
 from typing import Any
 
@@ -155,26 +156,34 @@ _MAIL_FIELDS = ("Subject", "From", "To", "Cc", "Date")
 def read_mail(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read an e-mail, or a web page that a browser has saved in one file (MHTML)."""
     try:
-        message = message_from_bytes(file.content(), policy=policy.default)
-        body = message.get_body(("plain", "html"))
-        files = [part.get_filename() for part in message.iter_attachments()]
-        fields = [f"{name}: {message[name]}" for name in _MAIL_FIELDS if message[name]]
-        title = message["Subject"]
-        content: Any = b"" if body is None else body.get_payload(decode=True)
-        charset = None if body is None else body.get_content_charset()
+        return _read_message(message_from_bytes(file.content(), policy=policy.default))
     except UnreadableError:
         raise
     except Exception as error:  # the parser raises many types of exceptions
         raise UnreadableError(
             "The e-mail is broken: check that it opens, save it again and add it again."
         ) from error
-    is_page = body is not None and body.get_content_subtype() == "html"
-    page = read_page(content, charset) if is_page else None
-    if page is not None and message.get_content_type() == "multipart/related":
-        return page
-    text = reading.decode_text(content, charset) if page is None else page.text
-    missing = (f"(the attachment {name} is not included: add that file, too)" for name in files)
-    return Document([(None, "\n\n".join(["\n".join(fields), text.strip(), *missing]))], title)
+
+
+def _read_message(message: EmailMessage) -> Document:
+    """Read a message, and those that are attached to it."""
+    body = message.get_body(("plain", "html"))
+    blocks = ["\n".join(f"{name}: {message[name]}" for name in _MAIL_FIELDS if message[name])]
+    if body is not None:
+        content: Any = body.get_payload(decode=True)
+        if body.get_content_subtype() == "html":
+            page = read_page(content, body.get_content_charset())
+            if message.get_content_type() == "multipart/related":
+                return page
+            blocks.append(page.text)
+        else:
+            blocks.append(reading.decode_text(content, body.get_content_charset()).strip())
+    for part in message.iter_attachments():
+        if part.get_content_type() == "message/rfc822":
+            blocks.append(_read_message(part.get_content()).text)
+        elif name := part.get_filename():
+            blocks.append(f"(the attachment {name} is not included: add that file, too)")
+    return Document([(None, "\n\n".join(blocks))], message["Subject"])
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -333,7 +342,7 @@ def _xml_blocks(element: Any) -> Iterator[str]:
         parent = element.getparent()
         if name in ("title", "head") and (parent is None or _xml_name(parent) != "caption"):
             yield f"\n## {text}\n"
-        elif len(element) or name in ("p", "title") or len(text) > _MAX_FIELD_LENGTH:
+        elif len(element) or name in ("p", "para", "title") or len(text) > _MAX_FIELD_LENGTH:
             yield f"\n{text}\n"
         else:
             yield f"{name}: {text}"
