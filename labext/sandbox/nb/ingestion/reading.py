@@ -221,7 +221,7 @@ _BEFORE_RAISED = (
 NOTED = rf"(?:(?<=[^\W\d_]{{3}})(?<!\b(?:{_BEFORE_RAISED}))|(?<=[.,;:\u2019\u201d]))"
 """The end of another word, or punctuation: raised numbers after it are marks of notes."""
 
-NOTE_NUMBERS = r"\d{1,3}+(?:[,\u2013-] ?\d{1,3}+)*+"
+NOTE_NUMBERS = r"\d{1,3}+(?:[,\u2013-]\d{1,3}+)*+"
 _NOTED_END = re.compile(rf"{NOTED}$")
 _MARKED_NOTE = re.compile(rf"{NOTED}{SUPERSCRIPT}({NOTE_NUMBERS})(?![\d+\u2212-])")
 _MARKED_EXPONENT = re.compile(rf"(?<=\d){SUPERSCRIPT}(?=[-\u2212\u2013+]?\d++(?![,\u2013-]\d))")

@@ -130,7 +130,9 @@ class _WordReader:
         """Yield the text of a paragraph, with its notes and formulas, in parts."""
         for child in element:
             name = _name(child)
-            if name in _HIDDEN:
+            hidden = child.find("{*}rPr/{*}vanish")
+            is_hidden = hidden is not None and _attribute(hidden, "val") not in ("0", "false")
+            if name in _HIDDEN or is_hidden:
                 continue
             if name == "t":
                 yield child.text or ""

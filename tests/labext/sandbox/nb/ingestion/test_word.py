@@ -65,6 +65,7 @@ def formula(element: str, **parts: str) -> str:
         (f"{run('at 0.6.')}{raised('2–4')}", "at 0.6.[2–4]"),
         (f"{run('cm')}{raised('2')}", "cm2"),
         (f"{run('of Ser')}{raised('195')}", "of Ser195"),
+        ("<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>", ""),
         (f"{run('Lee')}{raised('6')}", "Lee[6]"),
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
