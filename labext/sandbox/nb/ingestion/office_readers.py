@@ -17,7 +17,7 @@ from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.markup_readers import parse_xml
-from labext.sandbox.nb.ingestion.readers import chapter_text
+from labext.sandbox.nb.ingestion.readers import chapter_text, find_heading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 MAX_UNPACKED_BYTES = 1 << 30
@@ -264,6 +264,7 @@ _ODF_TABLE = _ODF % ("table", "table")
 _ODF_ROW = _ODF % ("table", "table-row")
 _ODF_CELLS = (_ODF % ("table", "table-cell"), _ODF % ("table", "covered-table-cell"))
 _ODF_PAGE = _ODF % ("drawing", "page")
+_ODF_CLASS = _ODF % ("presentation", "class")
 _ODF_HIDDEN = (_ODF % ("text", "tracked-changes"), _ODF % ("office", "annotation"))
 """Deleted text, and comments."""
 
@@ -295,6 +296,7 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
             (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
         ]
         title = _odf_title(archive) or next(map(_odf_text, content.iter(_ODF_HEADING)), None)
+        title = title or (find_heading(pages[0][1]) if pages else None)
         return Document(pages or [(None, "\n\n".join(_odf_blocks(content)))], title)
 
 
@@ -377,7 +379,10 @@ def _odf_blocks(parent: Any) -> Iterator[str]:
                     yield f"# {element.get(_ODF % ('table', 'name'))}\n\n{table}"
             elif table := reading.format_table(_odf_rows(element)):
                 yield table
-        elif element.tag not in _ODF_HIDDEN:
+        elif element.get(_ODF_CLASS) == "title":
+            if title := " ".join(" ".join(_odf_blocks(element)).split()):
+                yield f"# {title}"
+        elif element.tag not in _ODF_HIDDEN and element.get(_ODF_CLASS) != "page-number":
             yield from _odf_blocks(element)
 
 

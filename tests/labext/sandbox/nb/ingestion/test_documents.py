@@ -512,3 +512,14 @@ def test_package_that_unpacks_to_too_much_is_refused(read_error, monkeypatch, ki
     assert read_error(content) == (
         f"The {kind} unpacks to more than 100 bytes: add it in parts, or without its pictures."
     )
+
+
+def test_titles_of_open_document_slides_are_headings(read):
+    presentation = 'xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0"'
+    frames = "".join(
+        f'<draw:frame {presentation} presentation:class="{kind}"><draw:text-box><text:p>{text}'
+        "</text:p></draw:text-box></draw:frame>"
+        for kind, text in [("title", "Growth"), ("outline", "It grew."), ("page-number", "7")]
+    )
+    result = read(open_document(f"<draw:page>{frames}</draw:page>"))
+    assert (result.title, result.pages) == ("Growth", [(1, "# Growth\n\nIt grew.")])
