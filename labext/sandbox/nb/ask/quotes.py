@@ -289,7 +289,9 @@ def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
     ]
     blocks: list[str] = []
     for is_row, group in groupby(lines, lambda line: passages.CELL_SEPARATOR in f" {line} "):
-        rows = [*group]
+        rows = [*filter(None, group)]
+        if not rows:
+            continue
         if is_row and not blocks and citation.table_header is not None:
             rows.insert(0, citation.table_header)
         marked = [mark_words(row, stems) for row in rows]

@@ -172,8 +172,8 @@ def display_lines(text: str, *, headings: bool = False) -> list[str]:
     """Return a text's lines for display: wrapped lines joined, rulers removed.
 
     Rows of tables, list items, comments, entries of logs and fields such as `Name: value` remain
-    separate lines. So do headings, without their marks, if `headings` is true; else they are
-    removed.
+    separate lines. If `headings` is true, so do headings, without their marks, and an empty line
+    parts two tables; else they are removed.
     """
     layout = _parse_layout(text)
     titles = {_line_start(text, start): title for start, (_, title) in layout.headings.items()}
@@ -182,10 +182,15 @@ def display_lines(text: str, *, headings: bool = False) -> list[str]:
         dropped.update(range(_line_start(text, start), end))
     lines: list[str] = []
     start, joins = 0, False
+    table: int | None = None
     for line in text.split("\n"):
         stripped = line.strip()
         is_row = start in layout.rows or is_row_of_values(stripped)
         keeps = is_row or start in layout.items or _OWN_LINE.match(stripped)
+        if headings and start in layout.rows:
+            if table not in (None, layout.rows[start][0]) and lines[-1]:
+                lines.append("")
+            table = layout.rows[start][0]
         if headings and start in titles:
             lines.append(titles[start])
             joins = False

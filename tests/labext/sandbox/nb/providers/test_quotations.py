@@ -384,6 +384,12 @@ def test_separators_within_cells_of_quoted_rows_begin_no_columns():
     assert "> | x \\| y | **hit** " in quote
 
 
+def test_tables_after_each_other_are_quoted_with_their_own_first_rows():
+    text = "Reader | X | 1\nDay | 3\n\nsample | ratio\nS1 | 1.8\nPut it back."
+    quote = request("sample ratio", [hit("source:run", 1, text)]).text
+    assert "> | Day | 3 |\n>\n> | **sample** | **ratio** |\n> | --- | --- |\n> | S1 " in quote
+
+
 def test_no_cell_of_a_row_that_is_wider_than_the_first_is_lost():
     answer = request("Where does EcoRI cut?", [hit("source:a", 1, "Enzymes | \nEcoRI | G | 5 | 3")])
     assert answer.text.endswith("> | **EcoRI** | G | 5 | 3 [source:a] |")
