@@ -269,13 +269,16 @@ def _join_raised(text: Any, places: Sequence[int], lines: Iterable[str]) -> list
 
     `places` are those of the visible characters of all lines.
     """
+    # PDFium puts single characters of a page on its side on lines of their own.
+    max_space = math.inf if text.page.get_rotation() in (90, 270) else _MAX_SPACE
     joined = [""]
     end = 0
     for line in lines:
         count = _count_visible(line)
         space = None
         if count and joined[-1].strip():
-            space = _space_between(_box(text, places[end - 1]), _box(text, places[end]))
+            boxes = (_box(text, places[end - 1]), _box(text, places[end]))
+            space = _space_between(*boxes, max_space)
         if space is None:
             joined.append(line)
         else:
@@ -284,14 +287,14 @@ def _join_raised(text: Any, places: Sequence[int], lines: Iterable[str]) -> list
     return joined[1:]
 
 
-def _space_between(before: _Box, after: _Box) -> str | None:
+def _space_between(before: _Box, after: _Box, max_space: float = _MAX_SPACE) -> str | None:
     """Return the space between two characters; None if they are in different lines or columns."""
     height = max(before.height, after.height)
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
     gap = after.left - before.right
     if overlap <= _MIN_OVERLAP * min(before.height, after.height):
         return None
-    if not -_MIN_SPACE * height < gap < _MAX_SPACE * height:
+    if not -_MIN_SPACE * height < gap < max_space * height:
         return None
     return " " if gap > _MIN_SPACE * height else ""
 

@@ -310,6 +310,20 @@ def test_lines_of_a_rotated_page_of_a_pdf_are_complete(read, angle, start):
     assert read(rotated).text.split() == text.replace("{6}", "6").split()[1:]
 
 
+@pytest.mark.parametrize(
+    ("angle", "start"), [(90, b"0 1 -1 0 50 50 Tm"), (270, b"0 -1 1 0 545 790 Tm")]
+)
+def test_rows_of_a_rotated_page_of_a_pdf_keep_cells_of_one_digit(read, angle, start):
+    lines = ["The strains were grown in this medium.", *(f"BL{n} 0.5<{n}>" for n in range(9))]
+    content = pdf(["\n".join(lines)]).replace(b"50 790 Td", start)
+    for n in range(9):
+        cell = b"<%d>" % n
+        content = content.replace(cell, b") Tj 300 0 Td (%d) Tj -300 0 Td (" % n)
+    rotated = content.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % angle)
+    rows = [line for line in read(rotated).text.split("\n") if line.startswith("BL")]
+    assert rows == [f"BL{n} 0.5 {n}" for n in range(9)]
+
+
 def test_values_of_form_fields_follow_their_labels(read):
     field = "/Type /Annot /Subtype /Widget"
     fields = [
