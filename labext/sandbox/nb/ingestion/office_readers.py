@@ -26,6 +26,9 @@ MAX_UNPACKED_BYTES = 1 << 30
 _EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
 """Literal text in a number format."""
 
+_EXCEL_UNIT = re.compile(r'[^";]*[0#?](?:\\?( ))?"([^"]+)"(?:;.*)?')
+"""A number format with a unit after the digits, such as `0.0" mg/mL"`."""
+
 _MAX_EXCEL_ROWS = 1 << 20
 """Rows of a sheet; openpyxl yields each row up to the last number, which a file can make up."""
 
@@ -228,12 +231,14 @@ def _formula_remark(archive: zipfile.ZipFile) -> str | None:
 
 
 def _excel_cell(cell: Any) -> str:
-    """Return a value as Excel shows it: 0.3 for 0.30000000000000004, 5% for 0.05, 30:05:00."""
+    """Return a value as Excel shows it: 0.3 for 0.30000000000000004, 5%, 5 mg, 30:05:00."""
     value = cell.value
-    if type(value) in (int, float) and "%" in _EXCEL_LITERAL.sub("", cell.number_format):
-        return f"{value * 100:.15g}%"
-    if isinstance(value, float):
-        return f"{value:.15g}"
+    if type(value) in (int, float):
+        if "%" in _EXCEL_LITERAL.sub("", cell.number_format):
+            return f"{value * 100:.15g}%"
+        unit = _EXCEL_UNIT.fullmatch(cell.number_format)
+        number = f"{value:.15g}" if isinstance(value, float) else str(value)
+        return number if unit is None else f"{number}{unit[1] or ''}{unit[2]}"
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -197,13 +197,16 @@ def test_rows_of_a_sheet_beyond_those_of_excel_are_not_read(read, monkeypatch):
         (0.07, "0.0%", "7%"),
         (0.1234, "0%", "12.34%"),
         (1, "0%", "100%"),
-        (5, '0.0"%"', "5"),
+        (5, '0.0"%"', "5%"),
+        (2.5, '0.00" mg/mL";-0.00" mg/mL"', "2.5 mg/mL"),
+        (37, r'0\ "°C"', "37 °C"),
+        (3, '"n = "0', "3"),
         ("5", "0%", "5"),
         (True, "0%", "True"),
         (timedelta(hours=30, minutes=5), "[h]:mm:ss", "30:05:00"),
     ],
 )
-def test_percentages_of_a_spreadsheet_are_read_as_excel_shows_them(
+def test_percentages_and_units_of_a_spreadsheet_are_read_as_excel_shows_them(
     read, value, number_format, expected
 ):
     book = openpyxl.Workbook()
