@@ -312,10 +312,11 @@ def _mark_raised(text: Any, places: Sequence[int], line: str) -> str:
         start = _count_visible(line[: match.start(1)])
         last = start + _count_visible(match[1]) - 1
         base = start - 1 if start else last + 1
-        if all(_is_raised(text, places[base], places[n]) for n in (start, last)) and not (
-            start and _is_apart(text, places[base], places[start])
-        ):
-            is_followed = line[match.end() :][:1].isalnum()
+        is_followed = line[match.end() :][:1].isalnum()
+        if not all(_is_raised(text, places[base], places[n]) for n in (start, last)):
+            continue
+        is_isotope = is_followed and not _is_apart(text, places[last], places[last + 1])  # ,15N
+        if not start or not (is_isotope or _is_apart(text, places[base], places[start])):
             edits.append((match.start(), match.end(), f"[{match[1]}]{' ' * is_followed}"))
     for start, end, mark in sorted(edits, reverse=True):
         line = f"{line[:start]}{mark}{line[end:]}"

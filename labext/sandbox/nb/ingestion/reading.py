@@ -212,18 +212,16 @@ _EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
 SUPERSCRIPT = "\ue002"
 """Stands before a superscript until `resolve_superscripts` decides whether it is an exponent."""
 
-_BEFORE_RAISED = (
-    "bar|chi|cos|eta|exp|log|min|mol|rad|sec|sin|tan"
-    "|Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val"
-)
-"""Units, functions and amino acids, whose raised numbers are exponents or positions."""
+_UNITS = "bar|chi|cos|eta|exp|log|min|mol|rad|sec|sin|tan"
+_RESIDUES = "Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val"
 
-NOTED = rf"(?:(?<=[^\W\d_]{{3}})(?<!\b(?:{_BEFORE_RAISED}))|(?<=[.,;:\u2019\u201d]))"
-"""The end of another word, or punctuation: raised numbers after it are marks of notes."""
+NOTED = rf"(?:(?<=[^\W\d_]{{3}})(?<!\b(?:{_UNITS}))(?<!{_RESIDUES})|(?<=[.,;:\u2019\u201d]))"
+"""The end of a word, except units, functions and residues (`Ser473`), or punctuation: raised
+numbers after it are marks of notes."""
 
 NOTE_NUMBERS = r"\d{1,3}+(?:[,\u2013-]\d{1,3}+)*+"
 _NOTED_END = re.compile(rf"{NOTED}$")
-_MARKED_NOTE = re.compile(rf"{NOTED}{SUPERSCRIPT}({NOTE_NUMBERS})(?![\d+\u2212-])")
+_MARKED_NOTE = re.compile(rf"{NOTED}{SUPERSCRIPT}({NOTE_NUMBERS})(?![^\W_]|[+\u2212-])")
 _MARKED_EXPONENT = re.compile(rf"(?<=\d){SUPERSCRIPT}(?=[-\u2212\u2013+]?\d++(?![,\u2013-]\d))")
 
 
@@ -283,16 +281,20 @@ def mark_exponents(tree: Any) -> None:
 def mark_superscripts(elements: Iterable[Any]) -> None:
     """Put `^` before the superscripts that are exponents, and marks of notes in brackets."""
     for element in elements:
-        before = _text_before(element)
+        before = _adjacent_text(element, "preceding")
         if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
             element.text = f"^{element.text.strip()}"
-        elif _NOTED_END.search(before[-9:]) and re.fullmatch(NOTE_NUMBERS, element.text or ""):
+        elif (
+            _NOTED_END.search(before[-9:])
+            and re.fullmatch(NOTE_NUMBERS, element.text or "")
+            and not _adjacent_text(element, "following")[:1].isalnum()  # as in ,15N
+        ):
             element.text = f"[{element.text}]"
 
 
-def _text_before(element: Any) -> str:
-    """Return the text node before an element in its paragraph, heading or cell."""
-    (node,) = element.xpath("preceding::text()[1]") or [None]
+def _adjacent_text(element: Any, axis: str) -> str:
+    """Return the text node before or after an element in its paragraph, heading or cell."""
+    (node,) = element.xpath(f"{axis}::text()[1]") or [None]
     paragraph = next(element.iterancestors(*_PARAGRAPHS), None)
     if node is None or paragraph not in (None, node.getparent(), *node.getparent().iterancestors()):
         return ""
