@@ -27,3 +27,9 @@ def test_title_of_a_caption_is_no_heading_of_the_text_after_it(read):
         "By OD.",
         "Cells were kept cold.",
     ]
+
+
+def test_paragraphs_of_docbook_are_no_fields(read):
+    content = b"<article><para>Keep cold.</para><date>2024-05-03</date></article>"
+    lines = read(content, "a.xml").text.split("\n")
+    assert list(filter(None, lines)) == ["Keep cold.", "date: 2024-05-03"]
