@@ -58,6 +58,8 @@ def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
         delimiter = declared[1] if declared is not None else _guess_delimiter(text)
         source = io.StringIO(text, newline="")
         rows: Iterator[list[str]] = csv.reader(source, delimiter=delimiter)
+        if delimiter == "\t" and text.count('"') % 2:  # a quotation mark that is text
+            rows = csv.reader(source, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         comments, header = [], next(rows, [])
         while header and header[0].startswith("#"):
             comments.append(header)

@@ -344,6 +344,7 @@ _RATIOS = "By: | J\nDay: | 3\n\nid | 260/280 | 260/230\nA | 2 | 3"
         ("# Export; v1; x\nwell,od\nA1,0.5\n", "# Export; v1; x\nwell | od\nA1 | 0.5"),
         ("# by J, May\n# A, 7\na,b,c\n1,2,3\n", "# by J, May\n# A, 7\na | b | c\n1 | 2 | 3"),
         ("#id\tn\tx\nA\t1\t2\n", "#id | n | x\nA | 1 | 2"),
+        ('a\tb\n1\t"cut off\n2\t3\n', 'a | b\n1 | "cut off\n2 | 3'),
         ("By:,J\nDay:,3\n,\nid,260/280,260/230\nA,2,3\n", _RATIOS),
         ("1,5;2,5\n2,5;3,5\n", "1,5 | 2,5\n2,5 | 3,5"),
         ('a,"b;c;d",e\n', "a | b;c;d | e"),
