@@ -44,6 +44,13 @@ def test_cards_of_a_saved_gallery_share_a_row_on_paper(page: Any) -> None:
     assert first["y"] == second["y"]
 
 
+def test_long_names_stay_within_their_cards_of_a_saved_gallery(page: Any) -> None:
+    html, _ = open_gallery("batch", [JobFiles("x" * 90, ["a.svg"], lambda _: SVG)])._render()
+    page.set_content(f"<div style='width: 240px'>{html}</div>")
+    card = page.locator("div:has(> strong)")
+    assert card.evaluate("(e) => e.scrollWidth === e.clientWidth")
+
+
 def test_fields_of_a_record_fit_a_narrow_window(page: Any) -> None:
     frame = ROWS.show(pd.DataFrame([{"name": "Episode", "url": "/api/episodes/" + "k7" * 40}]))
     page.set_content(f"<!doctype html><div style='width: 300px'>{frame_html(frame)}</div>")

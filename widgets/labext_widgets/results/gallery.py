@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize, suggest
-from labext_widgets.core.markup import MUTED, data_uri, div, escape, plain, view_html
+from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
 from labext_widgets.core.picture import PictureView, image_html, picture_type
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.drawings.canvas import Drawing
@@ -31,7 +31,9 @@ _GRID = (
     "display:grid;grid-template-columns:repeat(auto-fill,minmax(220px,1fr));gap:12px;"
     "max-width:1200px"
 )
-_CARD = "min-width:0;border:1px solid rgba(128,128,128,0.35);padding:8px;break-inside:avoid"
+_CARD = (
+    f"min-width:0;border:1px solid rgba(128,128,128,0.35);padding:8px;break-inside:avoid;{WRAPPED}"
+)
 _CARD_SIZE = (300, 190)
 
 
