@@ -259,3 +259,23 @@ def test_figures_have_descriptions() -> None:
         "t1 domain 1",
     ]
     assert job_plot("job", {"score.csv": pd.DataFrame({"q": [1, 2]})}) is None
+
+
+@pytest.mark.parametrize("file", ["eigenvalues.csv", "conformers.csv", "residues.csv"])
+def test_few_counted_things_have_ticks_of_whole_numbers(file: str) -> None:
+    view = job_plot("j", {file: FIGURES[file][0]})
+    assert view is not None
+    (axes, *_) = view.figure.axes
+    view.figure.draw_without_rendering()
+    assert all(float(tick).is_integer() for tick in axes.get_xticks())
+
+
+def test_lines_are_named_if_the_first_chain_has_no_values() -> None:
+    table = pd.DataFrame(
+        {"chain": ["A", "B", "B"], "residue": [1, 2, 3], "fluctuation": [0.1, 0.2, 0.3]}
+        | {"b_factor": [np.nan, 18, 20], "fitted_b_factor": [15, 17, 24]}
+    )
+    view = job_plot("j", {"fluctuations.csv": table})
+    assert view is not None
+    names = [text.get_text() for text in view.figure.axes[0].get_legend().get_texts()]
+    assert names == ["B-factor", "fluctuation, scaled"]

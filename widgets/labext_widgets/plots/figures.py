@@ -128,7 +128,7 @@ def _modes(table: pd.DataFrame, _file: str) -> Panel | None:
     names = [f"mode {mode:g}" for mode in modes]
     limits = (xs[0] - 0.7, xs[-1] + 0.7)
     return Panel(
-        Axis("mode", limits=limits),
+        Axis("mode", limits=limits, whole=True),
         Axis("share of all motion (%)", limits=(0, max(total) * 1.05)),
         marks,
         table,
@@ -172,8 +172,8 @@ def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
     last = max(max(i[n], j[n]) for n in rows)
     limits = (0.5, last + 0.5)
     return Panel(
-        Axis("base", limits=limits),
-        Axis("base", limits=limits, reverse=True),
+        Axis("base", limits=limits, whole=True),
+        Axis("base", limits=limits, reverse=True, whole=True),
         tuple(marks),
         table,
         [f"{a:g}–{b:g}" for a, b in zip(i, j, strict=True)],
@@ -213,7 +213,8 @@ def _minimisation(table: pd.DataFrame, file: str) -> Panel | None:
         return None
     label = "energy (kJ/mol)" if _is(file, "minimisation.csv") else "energy"
     names = [f"iteration {x:g}" for x in xs]
-    return Panel(Axis("iteration"), Axis(label), tuple(marks), table, names, "Energy by iteration")
+    x = Axis("iteration", whole=True)
+    return Panel(x, Axis(label), tuple(marks), table, names, "Energy by iteration")
 
 
 def _energies(table: pd.DataFrame, file: str) -> Panel | None:
@@ -262,7 +263,7 @@ def _conformers(table: pd.DataFrame, file: str) -> Panel | None:
     xs, ys = [ranks[n] for n in rows], [energies[n] for n in rows]
     unit = " (kcal/mol)" if _is(file, "conformers.csv") else ""
     return Panel(
-        Axis("rank"),
+        Axis("rank", whole=True),
         Axis(f"energy above the best{unit}"),
         (Line(xs, ys, rows, color=GREY), Points(xs, ys, rows, values=values, size=9)),
         table,
@@ -370,7 +371,7 @@ def _codons(table: pd.DataFrame, _file: str) -> Panel | None:
         points = Points(xs_before, ys_before, earlier, "codon before", ORANGE, "diamond", size=6)
         marks.append(points)
     return Panel(
-        Axis("codon", limits=(min(xs) - 0.7, max(xs) + 0.7)),
+        Axis("codon", limits=(min(xs) - 0.7, max(xs) + 0.7), whole=True),
         Axis("use among codons of the amino acid (%)", limits=(0, 105)),
         tuple(marks),
         table,
@@ -441,8 +442,9 @@ def _residue_axis(table: pd.DataFrame) -> tuple[list[float], Axis]:
     """Return the place of each residue: its number, or its position if numbers are not unique."""
     numbers = _numbers(table, "residue")
     if len(set(numbers)) == len(numbers) and not any(math.isnan(n) for n in numbers):
-        return numbers, Axis("residue")
-    return [float(n) for n in range(1, len(table) + 1)], Axis("residue, counted from the first")
+        return numbers, Axis("residue", whole=True)
+    places = [float(n) for n in range(1, len(table) + 1)]
+    return places, Axis("residue, counted from the first", whole=True)
 
 
 def _lines(
@@ -451,10 +453,10 @@ def _lines(
     """Return a line, broken between chains."""
     chains = _texts(table, "chain") or [""] * len(table)
     lines: list[Line] = []
-    for number, chain in enumerate(dict.fromkeys(chains)):
+    for chain in dict.fromkeys(chains):
         rows = [n for n in _complete_rows(xs, ys) if chains[n] == chain]
         if rows:
-            own = name if number == 0 else ""
+            own = "" if lines else name
             lines.append(Line([xs[n] for n in rows], [ys[n] for n in rows], rows, own, color))
     return lines
 
