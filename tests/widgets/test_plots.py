@@ -356,7 +356,13 @@ def test_picture_has_the_axes_of_the_chart() -> None:
 
 @pytest.mark.parametrize(
     ("names", "angle"),
-    [(["short"] * 10, 0), (["x" * 60] * 2, 0), (["a longer name"] * 12, 40), (["long"] * 13, 90)],
+    [
+        (["short"] * 10, 0),
+        (["x" * 60] * 2, 0),
+        (["a longer name"] * 12, 40),
+        (["two longer names", "beside each other", "x", "y", "z"], 40),
+        (["long"] * 13, 90),
+    ],
 )
 def test_names_on_the_x_axis_are_turned_if_they_are_crowded(names: list[str], angle: int) -> None:
     axis = Axis("name", "category", tuple(names))

@@ -151,8 +151,9 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     if axis.kind == "category":
         own.set_ticks(range(len(axis.categories)), _names(axis.categories))
-        crowded = which == "x" and sum(len(c[:24]) + 2 for c in axis.categories) > 70
-        if crowded:
+        lengths = [len(name[:24]) for name in axis.categories]
+        widest = max(((a + b) / 2 + 2 for a, b in pairwise(lengths)), default=0)
+        if which == "x" and widest * len(lengths) > 70:  # neighbors would overlap
             own.set_tick_params(rotation=90 if len(axis.categories) > 12 else 40)
             for text in own.get_ticklabels():
                 upright = len(axis.categories) > 12
