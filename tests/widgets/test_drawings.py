@@ -333,6 +333,13 @@ def hits(count: int, **changes: object) -> str:
     return table(HITS, rows)
 
 
+def test_long_names_of_sequences_that_differ_at_their_ends_are_told_apart() -> None:
+    content = hits(2).replace("seq", "sequence_of_a_protein_with_a_very_long_name_")
+    drawn = domains_view(content, name="search")
+    assert [name[-1] for name in texts(drawn, "target")] == ["0", "1"]
+    assert [line.split()[0][-1] for line in str(drawn).splitlines()[-2:]] == ["0", "1"]
+
+
 def test_domain_boxes_are_in_proportion_and_labelled() -> None:
     content = hits(1) + hits(1, start=301, end=350, domain_evalue=2.0, member="no").split("\n")[1]
     drawn = domains_view(content, name="search")

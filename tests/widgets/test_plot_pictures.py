@@ -249,3 +249,9 @@ def test_cells_smaller_than_a_pixel_are_drawn() -> None:
     for color, least in (((0, 114, 178), 150), ((213, 94, 0), 1)):
         distance = np.abs(image[:, :, :3] - color).sum(axis=2)
         assert ((distance < 30) & (image[:, :, 3] > 60)).sum() >= least
+
+
+def test_long_names_in_a_legend_that_differ_at_their_ends_are_told_apart() -> None:
+    marks = [Points([n], [n], [0], f"{'medium ' * 5}{n}") for n in range(2)]
+    (axes,) = draw(*marks)
+    assert [text.get_text()[-1] for text in axes.get_legend().get_texts()] == ["0", "1"]

@@ -6,6 +6,7 @@ import base64
 import html
 import re
 import time
+from collections.abc import Sequence
 
 from labext.redaction import mask, mask_all
 from labext.sanitize import DIRECTION_CONTROLS
@@ -72,6 +73,17 @@ def tidy(text: object, limit: int = 100_000) -> str:
 def truncate(text: str, limit: int) -> str:
     """Return `text` shortened to at most `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def shorten_names(names: Sequence[str], limit: int) -> list[str]:
+    """Return names shortened at the end, or in the middle if more of them differ then."""
+    tail = (limit - 1) // 2
+    ends = [truncate(name, limit) for name in names]
+    middles = [
+        name if len(name) <= limit else f"{truncate(name, limit - tail)}{name[-tail:].lstrip()}"
+        for name in names
+    ]
+    return middles if len(set(middles)) > len(set(ends)) else ends
 
 
 def escape(text: object, limit: int = 600) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from labext.messages import pluralize
 from labext_widgets.core.layout import nice_step
-from labext_widgets.core.markup import plain
+from labext_widgets.core.markup import plain, shorten_names
 from labext_widgets.drawings import canvas
 from labext_widgets.drawings.canvas import (
     Drawing,
@@ -93,9 +93,10 @@ class DomainsView(Drawing):
             notes.append(f"Showing the best {MAX_ROWS} of {len(hits):,} sequences.")
         count = sum(len(hit.domains) for hit in hits)
         summary = f"profile search, {pluralize(len(hits), 'sequence')} with {_count(count)}"
+        names = shorten_names([hit.target for hit in hits[:MAX_ROWS]], 40)
         rows = [
             [
-                plain(hit.target, 40),
+                target,
                 domain.start,
                 domain.end,
                 *([domain.strand] if self._is_dna else []),
@@ -104,7 +105,7 @@ class DomainsView(Drawing):
                 f"{domain.profile[0]}–{domain.profile[1]}",
                 "yes" if domain.member else "no",
             ]
-            for hit in hits[:MAX_ROWS]
+            for target, hit in zip(names, hits, strict=False)
             for domain in hit.domains
         ]
         columns = ["sequence", "start", "end", "E-value", "bits", "profile", "member"]
@@ -119,7 +120,7 @@ class DomainsView(Drawing):
 
     def _draw(self, notes: Sequence[str]) -> str:
         hits = self.hits[:MAX_ROWS]
-        names = [plain(hit.target, _NAME_LENGTH) for hit in hits]
+        names = shorten_names([hit.target for hit in hits], _NAME_LENGTH)
         left = 20 + max([80.0, *map(canvas.text_width, names)])
         longest = max((hit.length for hit in hits), default=1)
         scale = _MAP / longest

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import LabextError
 from labext.extras import install_line
-from labext_widgets.core.markup import truncate
+from labext_widgets.core.markup import shorten_names, truncate
 from labext_widgets.plots.chart import (
     Axis,
     Bars,
@@ -113,7 +113,7 @@ def _draw_panel(axes: Axes, panel: Panel, ink: str) -> None:
     if entries:
         legend = axes.legend(
             [artist for artist, _ in entries[:MAX_LEGEND]],
-            [_text(name, 28) for _, name in entries[:MAX_LEGEND]],
+            [*map(_text, shorten_names([name for _, name in entries[:MAX_LEGEND]], 28))],
             title=_text(panel.legend, 32) or None,
             loc="center left",
             bbox_to_anchor=(1.01, 0.5),
@@ -150,7 +150,8 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
     if axis.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     if axis.kind == "category":
-        own.set_ticks(range(len(axis.categories)), _names(axis.categories))
+        names = map(_text, shorten_names(axis.categories, 24))
+        own.set_ticks(range(len(axis.categories)), list(names))
         lengths = [len(name[:24]) for name in axis.categories]
         widest = max(((a + b) / 2 + 2 for a, b in pairwise(lengths)), default=0)
         if which == "x" and widest * len(lengths) > 70:  # neighbors would overlap
@@ -340,19 +341,6 @@ def tick_label(value: float, ticks: Sequence[float]) -> str:
 
 def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
     return [value / _DAY for value in values] if axis.kind == "time" else list(values)
-
-
-def _names(names: Sequence[str], limit: int = 24) -> list[str]:
-    """Return names shortened at the end, or in the middle if more of them differ then."""
-    tail = (limit - 1) // 2
-    ends = [_text(name, limit) for name in names]
-    middles = [
-        _text(
-            name if len(name) <= limit else f"{truncate(name, limit - tail)}{name[-tail:].lstrip()}"
-        )
-        for name in names
-    ]
-    return middles if len(set(middles)) > len(set(ends)) else ends
 
 
 def _text(text: str, limit: int = 80) -> str:
