@@ -12,6 +12,8 @@ import pytest
 
 from labext.errors import InputError, NotFoundError
 from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.drawings import rna_view
+from labext_widgets.plots.columns import read_column
 from labext_widgets.results import (
     Gallery,
     JobFiles,
@@ -149,6 +151,14 @@ def test_cards_have_all_digits_of_whole_numbers() -> None:
     scores = {"length": 1234567.0, "energy": -12.3456789}
     gallery = open_gallery("b", [job({"a.svg": SVG}, scores=scores)])
     assert "length 1234567, energy −12.3457" in str(gallery)
+
+
+def test_energy_of_negative_zero_is_zero() -> None:
+    gallery = open_gallery("b", [job({"a.svg": SVG}, scores={"energy": -0.0})])
+    assert "energy 0" in str(gallery)
+    frame = pd.DataFrame({"energy": [-0.0], "gc": [1]})
+    assert str(read_column(frame, "energy").values) == "[0.0]"
+    assert "MFE 0.00 kcal/mol" in rna_view(">x\nACGU\n.... (-0.0)\n", None, None, name="x").svg
 
 
 def test_jobs_without_a_number_as_score_come_last() -> None:

@@ -195,7 +195,7 @@ def _is_picture(svg: str) -> bool:
 
 
 def _energy(mfe: float) -> str:
-    return f"MFE {mfe:.2f} kcal/mol".replace("-", "\u2212")
+    return f"MFE {mfe:z.2f} kcal/mol".replace("-", "\u2212")
 
 
 def _lay_out(structure: Structure) -> list[Point]:

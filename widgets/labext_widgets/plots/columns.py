@@ -97,7 +97,7 @@ def value_text(kind: ColumnKind, value: float, digits: int = 4) -> str:
 
         return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     if value % 1 == 0 and abs(value) < 1e15:
-        return f"{value:.0f}"
+        return f"{value + 0.0:.0f}"  # -0.0 is 0
     if 1 <= abs(value) < 1e7:
         digits = max(digits, math.floor(math.log10(abs(value))) + 2)
     return f"{value:.{digits}g}"
@@ -252,7 +252,7 @@ def read_numbers(series: pd.Series[Any]) -> list[float]:
 def finite_values(series: pd.Series[Any]) -> list[float]:
     """Return numbers as floats, with NaN for missing, infinite and too large values."""
     values = series.to_numpy(dtype=float, na_value=math.nan).tolist()
-    return [value if abs(value) <= MAX_VALUE else math.nan for value in values]
+    return [value + 0.0 if abs(value) <= MAX_VALUE else math.nan for value in values]  # no -0.0
 
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
