@@ -90,7 +90,7 @@ class _View(LiveOutput):
 
     @property
     def svg(self) -> str:
-        """The drawing as SVG."""
+        """The drawing as SVG, of at most the first 60 rows and 2,000 columns."""
         return draw(self._tree, self._alignment)
 
     @property
