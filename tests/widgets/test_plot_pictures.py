@@ -255,3 +255,11 @@ def test_long_names_in_a_legend_that_differ_at_their_ends_are_told_apart() -> No
     marks = [Points([n], [n], [0], f"{'medium ' * 5}{n}") for n in range(2)]
     (axes,) = draw(*marks)
     assert [text.get_text()[-1] for text in axes.get_legend().get_texts()] == ["0", "1"]
+
+
+def test_date_beside_a_scale_of_times_looks_like_its_ticks() -> None:
+    scale = Scale("created", MARCH, MARCH + DAY / 8, "time")
+    _, bar = draw(Points([1, 2], [1, 2], [0, 1], values=[scale.low, scale.high]), scale=scale)
+    date, tick = bar.yaxis.get_offset_text(), bar.get_yticklabels()[0]
+    assert date.get_text() == "2026-Mar-01"
+    assert (date.get_color(), date.get_size()) == (INK, tick.get_size())

@@ -298,6 +298,7 @@ def _draw_scale(axes: Axes, panel: Panel, ink: str) -> None:
     )
     bar.set_label(_text(scale.label), color=ink, fontsize=9)
     bar.ax.tick_params(colors=ink, labelsize=8)
+    bar.ax.yaxis.get_offset_text().set(color=ink, fontsize=8)
     bar.outline.set_visible(False)
 
 
