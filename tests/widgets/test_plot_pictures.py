@@ -27,6 +27,7 @@ from labext_widgets.plots.chart import (
     Shape,
     scale_color,
 )
+from labext_widgets.plots.charts import table_chart
 from labext_widgets.plots.drawing import MAX_LEGEND, MID_INK, draw_figure, picture
 
 INK = "#123456"
@@ -263,3 +264,13 @@ def test_date_beside_a_scale_of_times_looks_like_its_ticks() -> None:
     date, tick = bar.yaxis.get_offset_text(), bar.get_yticklabels()[0]
     assert date.get_text() == "2026-Mar-01"
     assert (date.get_color(), date.get_size()) == (INK, tick.get_size())
+
+
+def test_a_single_time_is_on_an_axis_of_one_day() -> None:
+    (axes,) = draw(Points([MARCH], [1], [0]), x=Axis("seen", "time"))
+    assert float(np.diff(axes.get_xlim())[0]) == 1
+    frame = pd.DataFrame({"seen": [pd.Timestamp(MARCH, unit="ms")]})
+    chart = table_chart(frame, "T", x="seen", y=None, color=None, kind=None)
+    (bars,) = chart.panels[0].marks
+    assert isinstance(bars, Bars)
+    assert bars.texts == ["2026-02-28 12:00:00 to 2026-03-01 12:00:00: 1"]

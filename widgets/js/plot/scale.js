@@ -1,5 +1,6 @@
 // The positions of values along an axis, in pixels.
 
+const HALF_DAY = 43_200_000; // ms on either side of a single time
 const PADDING = 0.04; // share of the range that is left free at either end
 
 /** Return the lowest and the highest value of an axis. */
@@ -19,7 +20,7 @@ export function axisRange(panel, which) {
   if (low > high) return axis.log ? [1, 10] : [0, 1];
   if (axis.log) return low === high ? [low / 2, high * 2] : pad(low, high, true);
   if (low === high) {
-    const half = axis.whole ? 1 : Math.abs(low) * 0.05 || 0.5;
+    const half = axis.kind === "time" ? HALF_DAY : axis.whole ? 1 : Math.abs(low) * 0.05 || 0.5;
     return [low - half, high + half];
   }
   const [below, above] = pad(low, high, false);

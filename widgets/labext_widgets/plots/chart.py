@@ -16,6 +16,9 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Colors of groups: those of Okabe and Ito that are readable on white and on black."""
 
 GREY = "#8a8a8a"
+HALF_DAY = 43_200_000
+"""Milliseconds on either side of a single time."""
+
 SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond")
 
 VIRIDIS = (

@@ -13,6 +13,7 @@ from labext.messages import join_words, pluralize
 from labext_widgets.plots.chart import (
     COLORS,
     GREY,
+    HALF_DAY,
     SHAPES,
     Axis,
     Bars,
@@ -431,7 +432,7 @@ def _bins(column: Column, rows: list[int]) -> tuple[list[float], float]:
         return [0.0, 1.0], 0.02
     low, high = float(values.min()), float(values.max())
     if low == high:
-        half = max(abs(low) * 0.05, 0.5)
+        half = HALF_DAY if column.kind == "time" else max(abs(low) * 0.05, 0.5)
         return [low - half, low + half], 0.25
     count = len(np.histogram_bin_edges(values, bins="auto")) - 1 if high - low < 1e300 else 10
     count = min(max(count, 5), MAX_BINS)

@@ -164,6 +164,9 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
         locator, formatter = _dates()
         own.set_major_locator(locator)
         own.set_major_formatter(formatter)
+        low, high = own.get_data_interval()
+        if low == high and axis.limits is None:
+            (axes.set_xlim if which == "x" else axes.set_ylim)(low - 0.5, high + 0.5)
     elif axis.step:
         own.set_major_locator(ticker.MultipleLocator(axis.step))
     elif axis.whole and not axis.log:

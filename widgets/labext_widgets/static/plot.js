@@ -161,6 +161,7 @@ function truncateMiddle(text, letters) {
 }
 
 // js/plot/scale.js
+var HALF_DAY = 432e5;
 var PADDING = 0.04;
 function axisRange(panel, which) {
   const axis = panel[which];
@@ -178,7 +179,7 @@ function axisRange(panel, which) {
   if (low > high) return axis.log ? [1, 10] : [0, 1];
   if (axis.log) return low === high ? [low / 2, high * 2] : pad(low, high, true);
   if (low === high) {
-    const half = axis.whole ? 1 : Math.abs(low) * 0.05 || 0.5;
+    const half = axis.kind === "time" ? HALF_DAY : axis.whole ? 1 : Math.abs(low) * 0.05 || 0.5;
     return [low - half, high + half];
   }
   const [below, above] = pad(low, high, false);
