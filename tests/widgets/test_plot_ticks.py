@@ -70,3 +70,12 @@ def test_javascript_formats_large_numbers_exactly() -> None:
     assert time == "2026-03-01 10:00:00"
     assert names == ["gene 🧬🧬", "gene…"], "an emoji is not cut in two"
     assert middles == ["transcripti…factor 12", "trans…r 12", "tr…2"]
+
+
+def test_a_single_time_is_on_an_axis_of_one_day_in_the_live_view() -> None:
+    low, high = run_javascript("""
+import { axisRange } from "./plot/scale.js";
+const marks = [{ mark: "points", x: [1772359200000], y: [1] }];
+console.log(JSON.stringify(axisRange({ x: { kind: "time" }, marks }, "x")));
+""")
+    assert high - low == 86_400_000
