@@ -143,8 +143,7 @@ def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_pa
     assert sources.loc["broken.pdf", "error"].rstrip(".") in error.message
     output = capsys.readouterr().out
     assert "Sources: Failed, 1 of 3 complete" in output
-    for file in ("broken.pdf", "odd.bin"):
-        assert f"  {file}: Failed\n" in output, "the reason is in the error, once"
+    assert "  broken.pdf, odd.bin: Failed\n" in output, "the reason is in the error, once"
     error = refused("%nb sources retry broken.pdf --wait", JobFailedError)
     assert sources.loc["broken.pdf", "error"].rstrip(".") in error.message
     assert "broken.pdf: Failed (ingestion" in capsys.readouterr().out

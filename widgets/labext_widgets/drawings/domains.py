@@ -93,7 +93,7 @@ class DomainsView(Drawing):
             notes.append(f"Showing the best {MAX_ROWS} of {len(hits):,} sequences.")
         count = sum(len(hit.domains) for hit in hits)
         summary = f"profile search, {pluralize(len(hits), 'sequence')} with {_count(count)}"
-        names = shorten_names([hit.target for hit in hits[:MAX_ROWS]], 40)
+        names = shorten_names([plain(hit.target) for hit in hits[:MAX_ROWS]], 40)
         rows = [
             [
                 target,
@@ -120,7 +120,7 @@ class DomainsView(Drawing):
 
     def _draw(self, notes: Sequence[str]) -> str:
         hits = self.hits[:MAX_ROWS]
-        names = shorten_names([hit.target for hit in hits], _NAME_LENGTH)
+        names = shorten_names([plain(hit.target) for hit in hits], _NAME_LENGTH)
         left = 20 + max([80.0, *map(canvas.text_width, names)])
         longest = max((hit.length for hit in hits), default=1)
         scale = _MAP / longest
