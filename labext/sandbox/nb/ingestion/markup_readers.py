@@ -214,8 +214,8 @@ _RTF_BINARY_WITHOUT_LENGTH = re.compile(r"\\bin(?![a-z\d-])")
 """As written by pandoc, before hexadecimal digits; striprtf fails with it."""
 
 _RTF_GROUP = re.compile(r"(?<!\\)\{(?:[^{}\\]|\\.)*+\}", re.DOTALL)
-_RTF_HIDDEN = re.compile(r"\\(?:deleted|v)(?![a-z\d])")
-"""In a group of deleted or hidden text."""
+_RTF_HIDDEN = re.compile(r"\{(?:\\[a-z]++(?:-?\d++)?\s?)*?\\(?:deleted|v)(?![a-z\d])")
+"""The beginning of a group of deleted or hidden text."""
 
 _RTF_ROW_START = re.compile(r"\\(?:trowd|row)\b")
 _RTF_PARAGRAPH = re.compile(r"\\par(?![a-z\d]) ?")
@@ -230,7 +230,7 @@ _RTF_ROW = re.compile(r"(?m)^(.*)\|$")
 def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a document in rich text format (RTF)."""
     source = _RTF_BINARY_WITHOUT_LENGTH.sub("", file.content().decode("latin-1"))
-    source = _RTF_GROUP.sub(lambda group: "" if _RTF_HIDDEN.search(group[0]) else group[0], source)
+    source = _RTF_GROUP.sub(lambda group: "" if _RTF_HIDDEN.match(group[0]) else group[0], source)
     source = _join_rtf_cells(_RTF_LIST_NUMBER.sub("{", source))
     source = _RTF_SUPERSCRIPT.sub(rf"\\super {reading.SUPERSCRIPT}", source)
     source = _mark_rtf_headings(source)

@@ -20,6 +20,7 @@ import pytest
         (rb"{\listtext 1.\tab}Add\par{\*\pntext 2.\tab}Mix", "1.\tAdd\n2.\tMix"),
         (rb"Cells{\*\footnote DH10B}.", "Cells [DH10B]."),
         (rb"At {\deleted\revauthdel1 30}{\revised 37} C.{\loch\v\loch Hidden}", "At 37 C."),
+        (rb"At 37 C, {\b kept, \v Hidden\v0 .}", "At 37 C, kept, Hidden."),
         (
             rb"10{\super 6} to 10\super\f0 -3\super0 , Lee{\super 1}, 2021{\super 4,5}",
             "10^6 to 10^-3, Lee[1], 20214,5",
