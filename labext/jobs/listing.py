@@ -407,11 +407,9 @@ class JobLister:
             state.rows = merger.rows(
                 partial(self._service.find, email=query.email) if truncated else None
             )
-            missing = 0 if query.limit is None else query.limit - len(state.rows)
-            if missing <= 0 or not state.start_key or limit is None:
-                return state
             # A batch that matched by its listed parts may not match after all parts are merged.
-            limit += missing
+            if limit is None or len(state.rows) >= limit or not state.start_key:
+                return state
 
     def _read_following_parts(
         self, query: ListQuery, merger: PartMerger, state: _ListState

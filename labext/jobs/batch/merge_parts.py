@@ -280,6 +280,7 @@ class PartMerger:
         self._matches = matches
         self._rows: list[JobRecord | SplitBatch] = []
         self._parts: dict[SplitBatch, dict[int, JobRecord]] = {}
+        self._found: dict[str, JobRecord | None] = {}  # unlisted parts that were looked up
         self._matching: dict[SplitBatch, bool] = {}  # without batches that have new parts
         self._matching_rows = 0
 
@@ -287,7 +288,7 @@ class PartMerger:
     def match_count(self) -> int:
         """Number of matching rows so far."""
         for split in self._parts.keys() - self._matching.keys():
-            self._matching[split] = self._matches(_merged(split, self._part_rows(split, None)))
+            self._matching_row(split, None)
         return self._matching_rows + sum(self._matching.values())
 
     def add_rows(self, rows: Sequence[JobRecord], limit: int | None = None) -> int | None:
@@ -350,23 +351,27 @@ class PartMerger:
         rows = []
         for row in self._rows:
             if isinstance(row, tuple):
-                part_rows = self._part_rows(row, find)
-                if _newest(part_rows) not in self._parts[row].values():
-                    continue
-                row = _merged(row, part_rows)
-            if self._matches(row):
+                merged = self._matching_row(row, find)
+                if merged is not None:
+                    rows.append(merged)
+            elif self._matches(row):
                 rows.append(row)
         return rows
 
-    def _part_rows(
+    def _matching_row(
         self, split: SplitBatch, find: Callable[[str], JobRecord | None] | None
-    ) -> dict[str, JobRecord | None]:
+    ) -> JobRecord | None:
+        """Return the row of a split batch; None if it does not match or is in an earlier list."""
         name, count = split
         parts = self._parts[split]
-        return {
-            part: parts.get(number) or (find(part) if find else None)
-            for number, part in enumerate(identity.part_names(name, count), start=1)
-        }
+        part_rows: dict[str, JobRecord | None] = {}
+        for number, part in enumerate(identity.part_names(name, count), start=1):
+            if find and number not in parts and part not in self._found:
+                self._found[part] = find(part)
+            part_rows[part] = parts.get(number) or self._found.get(part)
+        row = _merged(split, part_rows)
+        self._matching[split] = _newest(part_rows) in parts.values() and self._matches(row)
+        return row if self._matching[split] else None
 
 
 def _parse_part(row: JobRecord) -> tuple[str, int, int] | None:

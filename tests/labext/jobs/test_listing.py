@@ -377,6 +377,25 @@ def test_filter_applies_to_the_merged_batch(client: JobsClient, ledger: Any) -> 
     assert {*first["JobName"], *rest["JobName"]} == set(complete["JobName"])
 
 
+@pytest.mark.parametrize("between", [[], ["between"]])
+def test_batch_that_seems_to_match_by_some_parts_does_not_raise_the_limit(
+    client: JobsClient, ledger: Any, between: list[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        ledger.add(name, JobStatus="Stopped")
+    for part, names in ((1, between), (2, [])):
+        ledger.add_batch(f"s-part{part}of2", {"x": {}})
+        ledger.complete(f"s-part{part}of2")
+        for name in names:
+            ledger.add(name, JobStatus="Complete")
+    pages, key = [], None
+    while key != "":
+        page = client.jobs(state="failed", limit=1, start_key=key)
+        pages.append(page["JobName"].tolist())
+        key = page.attrs["start_key"]
+    assert pages == [["c"], ["b"], ["a"]]
+
+
 def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     empty = client.jobs(state="running")
     assert empty.empty
