@@ -66,8 +66,6 @@ def _rows_from_arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _rows_from_objects(body: Body) -> list[tuple[str, dict[str, Any]]]:
-    if "jobNames" in body:
-        raise bad_request("jobNames and jobs exclude each other; send one of them.")
     jobs = schemas.require_array(body, "jobs")
     _check_count("jobs", len(jobs))
     pairs = []
@@ -195,6 +193,9 @@ def submit_batch(site: Site, caller: Account, body: bytes) -> str:
     """Submit all jobs of a batch, or none after an error; return the confirmation."""
     content = schemas.parse_body(body)
     batch = schemas.require_name(content, "batchName")
+    for first, second in (("type", "tool"), ("jobNames", "jobs"), ("settings", "jobs")):
+        if first in content and second in content:
+            raise bad_request(f"{first} and {second} exclude each other; send one of them.")
     is_list = "type" not in content and ("tool" in content or "jobs" in content)
     tool = _read_tool(content, "tool" if is_list else "type")
     rows = _rows_from_objects(content) if "jobs" in content else _rows_from_arrays(content)

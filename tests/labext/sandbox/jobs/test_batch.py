@@ -128,6 +128,8 @@ FAULTS = [
     (pairs({"jobName": "a"}), "jobs[0].settings"),
     (pairs({"jobName": "a", "settings": GOOD}) | {"tool": ...}, "tool"),
     (pairs({"jobName": "a", "settings": GOOD}) | {"jobNames": ["a"]}, "jobNames and jobs"),
+    (pairs({"jobName": "a", "settings": GOOD}) | {"settings": [GOOD]}, "settings and jobs"),
+    (pairs({"jobName": "a", "settings": GOOD}) | {"type": "rna_fold"}, "type and tool"),
     (pairs(*[{"jobName": f"j{n}", "settings": GOOD} for n in range(101)]), "jobs has 101 items"),
 ]
 
