@@ -407,8 +407,12 @@ class JobLister:
             state.rows = merger.rows(
                 partial(self._service.find, email=query.email) if truncated else None
             )
-            # A batch that matched by its listed parts may not match after all parts are merged.
-            if limit is None or len(state.rows) >= limit or not state.start_key:
+            # With all parts, more or fewer batches may match than with their listed parts.
+            if limit is not None and len(state.rows) > limit:
+                merger.restart()
+                state = _ListState(start_key=query.start_key or "")
+                guard = page_guard(query.start_key)
+            elif limit is None or len(state.rows) == limit or not state.start_key:
                 return state
 
     def _read_following_parts(

@@ -280,9 +280,15 @@ class PartMerger:
         self._matches = matches
         self._rows: list[JobRecord | SplitBatch] = []
         self._parts: dict[SplitBatch, dict[int, JobRecord]] = {}
-        self._found: dict[str, JobRecord | None] = {}  # unlisted parts that were looked up
+        self._found: dict[str, JobRecord | None] = {}  # parts known from elsewhere
         self._matching: dict[SplitBatch, bool] = {}  # without batches that have new parts
         self._matching_rows = 0
+
+    def restart(self) -> None:
+        """Remove all rows; the rows of parts are kept for split batches that are added again."""
+        for parts in self._parts.values():
+            self._found |= {str(row["JobName"]): row for row in parts.values()}
+        self._rows, self._parts, self._matching, self._matching_rows = [], {}, {}, 0
 
     @property
     def match_count(self) -> int:

@@ -396,6 +396,21 @@ def test_batch_that_seems_to_match_by_some_parts_does_not_raise_the_limit(
     assert pages == [["c"], ["b"], ["a"]]
 
 
+def test_batch_that_matches_only_with_unlisted_parts_counts_for_the_limit(
+    client: JobsClient, ledger: Any
+) -> None:
+    for part in (1, 2):
+        ledger.add_batch(f"s-part{part}of2", {"x": {}})
+        ledger.complete(f"s-part{part}of2")
+        ledger.add(f"j{part}", JobStatus="Complete")
+    pages, key = [], None
+    while key != "":
+        page = client.jobs(state="complete", limit=2, start_key=key)
+        pages.append(page["JobName"].tolist())
+        key = page.attrs["start_key"]
+    assert pages[:2] == [["j2", "s"], ["j1"]]
+
+
 def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     empty = client.jobs(state="running")
     assert empty.empty
