@@ -160,6 +160,9 @@ def _context_titles(context: Mapping[str, Any]) -> dict[str, str]:
 MAX_HITS = 1000
 """The maximum number of hits per request."""
 
+MAX_LOOKED_UP_INSIGHTS = 100
+"""The maximum number of insights found whose sources are looked up, a request each."""
+
 MAX_CONTEXT_ITEMS = 10
 """The maximum number of sources and notes in the context of a restricted question."""
 
@@ -194,8 +197,34 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         response = yield Request(contract.SEARCH, json=body, patient=True)
         data = records.require_mapping(response, "the search").get("results")
         hits = [contract.hit_record(item) for item in records.require_list(data, "what was found")]
-        matches = [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
-        return Hits(sorted(matches, key=_score, reverse=True)[: query.limit or None])
+        best = sorted(hits, key=_score, reverse=True)
+        if narrow:
+            best = yield from self._hits_in_scope(best, query)
+        return Hits(best[: query.limit or None])
+
+    def _hits_in_scope(self, hits: Iterable[Record], query: Query) -> Steps[list[Record]]:
+        """Return the first hits in a scope, those of insights as hits of their sources.
+
+        The server reports insights found by words without their sources.
+        """
+        matches: dict[tuple[str, str | None], Record] = {}
+        lookups = 0
+        for hit in hits:
+            if len(matches) == query.limit:
+                break
+            found = hit
+            if hit["kind"] == "source_insight":
+                lookups += 1
+                if lookups > MAX_LOOKED_UP_INSIGHTS:
+                    continue
+                try:
+                    source = (yield from self.insight(hit["id"]))["source_id"]
+                except NotFoundError:
+                    continue  # deleted meanwhile
+                found = {**hit, "id": source, "kind": "source"}
+            if query.scope.holds(found["kind"], found["id"]):
+                matches.setdefault((found["id"], found["match"]), found)
+        return [*matches.values()]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the answer; a restricted scope is answered by a chat."""

@@ -15,12 +15,12 @@ from open_notebook.facts import Recording, recordings
 from open_notebook.proof import Proof, check_result, check_sent
 from open_notebook.proved import PROOFS
 
-from labext.errors import BusyError, ServiceError, UnreachableError
+from labext.errors import BusyError, NotFoundError, ServiceError, UnreachableError
 from labext.nb import NotebookClient
 from labext.nb.backends import RecordParser, Request, RequestExecutor
 from labext.nb.backends.contract.podcasts import SPEAKER_PROFILES
 from labext.nb.backends.open_notebook import OpenNotebookBackend
-from labext.nb.records import Answer, Citation, Final, MessageContext, Question, Scope
+from labext.nb.records import Answer, Citation, Final, MessageContext, Query, Question, Scope
 
 pytestmark = pytest.mark.contract
 
@@ -148,6 +148,24 @@ def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive
     )
     assert call.requests[4].json["context_config"]["sources"] == {"source:2": "full content"}
     assert call.result.citations == (Citation("source:2", "B"),)
+
+
+def test_insights_found_by_words_are_kept_to_the_sources_in_scope(drive):
+    found = [
+        {"id": "source_insight:other", "parent_id": "source_insight:other", "relevance": 3.0},
+        {"id": "source_insight:own", "parent_id": "source_insight:own", "relevance": 2.0},
+        {"id": "source:1", "parent_id": "source:1", "relevance": 1.0},
+        {"id": "source_insight:gone", "parent_id": "source_insight:gone", "relevance": 0.5},
+    ]
+    call = drive(
+        OpenNotebookBackend().search(Query("lac", Scope(sources=("source:1",))), "text"),
+        {"results": found},
+        {"id": "source_insight:other", "source_id": "source:2"},
+        {"id": "source_insight:own", "source_id": "source:1"},
+        NotFoundError("It was deleted."),
+    )
+    hits = [(hit["id"], hit["kind"], hit["relevance"]) for hit in call.result]
+    assert hits == [("source:1", "source", 2.0)]
 
 
 @pytest.mark.parametrize("error", [ServiceError("It failed."), BusyError("Too many requests.")])
