@@ -272,6 +272,17 @@ _MESSAGE_PATTERNS = (
         "Check that the file opens elsewhere, then add it again: {action}.",
         Action.add_source(),
     ),
+    _MessagePattern(
+        r"Source asset has no file_path or url",
+        "The source has neither a file nor an address to be read again.",
+        "If it is a text that failed, delete it and add it again: {action}.",
+        Action.add_text(),
+    ),
+    _MessagePattern(
+        r"Episode is not in a failed state .*",
+        "The episode has not failed.",
+        action=Action.list_episodes(),
+    ),
 )
 
 

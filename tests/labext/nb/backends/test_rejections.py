@@ -135,6 +135,8 @@ def test_rejection_has_one_line_and_an_action(recording, script, wire):
             "nb.episode_profiles.list()",
         ),
         ("transformations.execute.limit-chat", BusyError, "rate limit", "nb.models.list("),
+        ("sources.retry_completed", InputError, "neither a file nor an address", "add_text("),
+        ("podcasts.retry_completed", InputError, "has not failed", "nb.podcasts.episodes()"),
     ],
 )
 def test_error_has_its_next_step(name, kind, message, step, script, wire):
