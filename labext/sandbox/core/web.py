@@ -179,6 +179,8 @@ def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
     if errors[0].get("type") == "json_invalid":
         return "The request's body is not JSON."
     where = [str(part) for part in errors[0].get("loc", ())]
+    if where == ["body"] and errors[0].get("type") in ("missing", "model_attributes_type"):
+        return "Send a JSON object as the request's body, with Content-Type: application/json."
     if where and where[0] in ("body", "query", "path"):  # a field may have such a name, too
         del where[0]
     message = str(errors[0].get("msg", "could not be read"))

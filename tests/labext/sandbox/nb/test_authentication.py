@@ -135,7 +135,8 @@ def test_body_must_be_a_json_object(api, body) -> None:
 def test_other_content_types_are_refused(api) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "image/png"):
         headers = {"Content-Type": kind}
-        detail(api.request("POST", "notebooks", data=b'{"name": "x"}', headers=headers))
+        refused = api.request("POST", "notebooks", data=b'{"name": "x"}', headers=headers)
+        assert "Content-Type: application/json" in detail(refused)
 
 
 HOSTILE = [
