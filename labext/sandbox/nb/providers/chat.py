@@ -99,11 +99,12 @@ def shorten_title(text: str) -> str:
 
 
 def _extract_title(content: str) -> str:
-    """Return a text's own heading, or else its key sentence."""
+    """Return a text's own heading, or else its key sentence, or else its first line."""
     first = next(iter(segmentation.split_sentences(content)), "")
     if first.startswith("#"):
         return first.lstrip("#")
-    return extractive.summarize(content, 1)
+    line = first.partition("\n")[0]
+    return extractive.summarize(content, 1) or line.removeprefix("- ").replace("**", "")
 
 
 AskModel = Callable[[str, str], str]

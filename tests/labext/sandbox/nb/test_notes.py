@@ -57,6 +57,19 @@ def test_ai_note_gets_a_title_from_its_content(api, title) -> None:
     assert api.call("GET", f"notes/{created['id']}")["title"] == created["title"]
 
 
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("pBAD is induced by arabinose", "pBAD is induced by arabinose"),
+        ("**plasmid yields**: 5 ug", "plasmid yields: 5 ug"),
+        ("- Die Ausbeute war gering", "Die Ausbeute war gering"),
+        ("产量很低，因为葡萄糖", "产量很低，因为葡萄糖"),
+    ],
+)
+def test_ai_note_without_a_whole_sentence_is_titled_by_its_first_line(api, content, title) -> None:
+    assert api.note(content, note_type="ai")["title"] == title
+
+
 def test_given_title_is_kept(api) -> None:
     assert api.note(PARAGRAPH, note_type="ai", title="Mine")["title"] == "Mine"
     assert api.note(PARAGRAPH)["title"] is None  # of a human
