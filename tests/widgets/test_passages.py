@@ -6,6 +6,7 @@ import gc
 import io
 import pickle
 import re
+from dataclasses import replace
 import shutil
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,8 @@ def test_rows_of_a_table_are_shown_below_its_first_row() -> None:
     assert str(frame_html(frame)).count(line.replace("<g/L>", "&lt;g/L&gt;")) == 1
     (first, _) = passages.citations(frame)
     assert "Run | Ethanol &lt;g/L&gt;</div><div" in passage_html(first)
+    whole = replace(first, passage="Run | Ethanol <g/L>\nR25 | 11.2", quote="R25 | 11.2")
+    assert "First row" not in passage_html(whole)
 
 
 def test_buttons_of_a_live_view_open_the_pages_of_sources(

@@ -273,7 +273,8 @@ def passage_html(citation: Citation) -> str:
         start, end = place
         before, after = _tail(passage[:start], CONTEXT_LENGTH), _head(passage[end:], CONTEXT_LENGTH)
         rows = [f"{html.escape(before)}{_mark_html(passage[start:end])}{html.escape(after)}"]
-    return header_html(citation.table_header) + "".join(text_div(row, _LINES) for row in rows)
+    header = "" if citation.table_header in passage else header_html(citation.table_header)
+    return header + "".join(text_div(row, _LINES) for row in rows)
 
 
 def header_html(table_header: str) -> str:
