@@ -6,8 +6,8 @@ import gc
 import io
 import pickle
 import re
-from dataclasses import replace
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
