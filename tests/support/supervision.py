@@ -166,12 +166,14 @@ def state(harness: Harness, key: str) -> tuple[str, int]:
 
 
 def fork_server() -> psutil.Process:
-    """Return the only fork server of this process."""
-    [server] = [
-        child
-        for child in psutil.Process().children()
-        if "labext.sandbox.core.executors.fork_server" in child.cmdline()
-    ]
+    """Return the only fork server of this process, as soon as it runs its program."""
+    [server] = wait_until(
+        lambda: [
+            child
+            for child in psutil.Process().children()
+            if "labext.sandbox.core.executors.fork_server" in child.cmdline()
+        ]
+    )
     return server
 
 
