@@ -44,10 +44,10 @@ _NEGATION = re.compile(
     r"|n['’]t\b"
 )
 _COMPARISON = re.compile(
-    r"(?i)\b(?:than|over|above|under|below|between|least|most|about|or (?:more|less|fewer))\b"
-    r"|[<>≤≥~≈]|\d,? (?:and|or|to) \d"
+    r"(?i)\b(?:than|over|above|under|below|between|least|most|about|up to)\s+\d|[<>≤≥~≈]\s?\d"
+    r"|\d,? (?:and|or|to) (?:\d|more|less|fewer)"
 )
-"""Numbers that are not meant exactly."""
+"""Numbers that are not meant exactly, as in `more than 2 cuts`."""
 
 _RULER_CELL = re.compile(r":?-+:?")
 _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "nan", "none", "null"})
@@ -335,7 +335,10 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
     """Return the rows with the cells that a question names, and its words that some rows have.
 
     Cells of one column are alternatives. Words of the header and the stems `ignored` don't count.
+    Of a question that compares numbers, no rows are returned.
     """
+    if _COMPARISON.search(question):
+        return _Restriction([], "", False)
     header = ignored | _stems(" ".join(table.header.cells))
     question_stems = _stems(_SUPERLATIVE.sub(" ", question)) - header
     stems = [_stems(row.line) for row in table.rows]
@@ -377,11 +380,8 @@ def _named_cells(table: Table, column: int, stems: frozenset[str]) -> list[str]:
 def _named_numbers(table: Table, column: int, question: str) -> list[str]:
     """Return the values of a column that are the number beside a word of its name.
 
-    It is the number in `2 cuts`, `cuts: 2` or `a length of 894`. Empty if the question compares
-    numbers, as in `more than 2 cuts`, or if the column has no such value.
+    It is the number in `2 cuts`, `cuts: 2` or `a length of 894`.
     """
-    if _COMPARISON.search(question):
-        return []
     words, name = _split_words(question), _stems(table.header.cells[column])
     neighbors = [*pairwise(words), *pairwise(words[::-1]), *zip(words[2:], words, strict=False)]
     numbers = {

@@ -138,6 +138,11 @@ def test_column_named_by_the_adjective_and_names_with_hyphens_are_found(question
     assert rows(question, "\n".join(table)) == [table[1 + expected]]
 
 
+def test_extreme_among_rows_with_more_or_less_than_a_number_is_not_found():
+    assert rows("What is the shortest fragment of more than 900 bp?") == []
+    assert rows("What is the shortest fragment?") == [ROWS[4]]
+
+
 def test_rows_of_sums_are_not_compared():
     text = "\n".join([HEADER, *ROWS, "Total | | 6,246"])
     assert rows("Which plasmid has the longest fragment?", text) == [ROWS[3]]
@@ -262,6 +267,8 @@ def test_rows_with_the_cells_that_a_question_names_are_counted_and_quoted(
         ("Which have 3?", STOCK),
         ("Which have more than 2 copies?", STOCK),
         ("Which have 2 or 3 copies?", STOCK),
+        ("Which kanamycin ones have more than 2 copies?", STOCK),
+        ("Which kanamycin ones have 2 or more copies?", STOCK),
         ("Which have 9 copies?", STOCK),
         ("Which are kanamycin resistant?", TABLE),
     ],
