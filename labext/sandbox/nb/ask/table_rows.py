@@ -44,10 +44,10 @@ _NEGATION = re.compile(
     r"|n['’]t\b"
 )
 _COMPARISON = re.compile(
-    r"(?i)\b(?:than|over|above|under|below|between|least|most|about|up to)\s+\d|[<>≤≥~≈]\s?\d"
-    r"|\d,? (?:and|or|to) (?:\d|more|less|fewer)"
+    r"(?i)\b(?:than|at least|at most)\b|\b(?:over|above|under|below|between|about|up to)\s+\d"
+    r"|[<>≤≥~≈]\s?\d|\d,? (?:and|or|to) (?:\d|more|less|fewer)"
 )
-"""Numbers that are not meant exactly, as in `more than 2 cuts`."""
+"""Values that are not meant exactly, as in `more than two cuts`."""
 
 _RULER_CELL = re.compile(r":?-+:?")
 _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "nan", "none", "null"})
@@ -335,7 +335,7 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
     """Return the rows with the cells that a question names, and its words that some rows have.
 
     Cells of one column are alternatives. Words of the header and the stems `ignored` don't count.
-    Of a question that compares numbers, no rows are returned.
+    Of a question that compares values, no rows are returned.
     """
     if _COMPARISON.search(question):
         return _Restriction([], "", False)

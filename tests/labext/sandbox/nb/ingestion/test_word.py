@@ -67,6 +67,7 @@ def formula(element: str, **parts: str) -> str:
         (f"{run('pSer')}{raised('473')}", "pSer473"),
         (f"{run('13C,')}{raised('15')}{run('N')}", "13C,15N"),
         ("<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>", ""),
+        ('<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>shown</w:t></w:r>', "shown"),
         (f"{run('Lee')}{raised('6')}", "Lee[6]"),
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
