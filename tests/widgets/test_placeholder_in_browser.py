@@ -309,7 +309,7 @@ def _show_views(nb: NotebookPage) -> None:
 def _kernel_counts(nb: NotebookPage) -> str:
     nb.run(1)
     nb.idle()
-    return str(nb.output(1).inner_text())
+    return str(wait_until(lambda: nb.output(1).inner_text().strip()))
 
 
 def _browser_metrics(nb: NotebookPage, devtools: Any) -> dict[str, float]:
