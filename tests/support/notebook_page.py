@@ -37,6 +37,14 @@ IDLE = f"""(panel) =>
   [...panel.querySelectorAll(".jp-InputPrompt")].every((e) => !e.textContent.includes("*"))"""
 START = "([name, given]) => { void window.jupyterapp.commands.execute(name, given); }"
 
+IS_IN_WORKSPACE = """async ([workspace, path]) => {
+  const saved = await fetch(`/lab/api/workspaces/${workspace}`);
+  return saved.ok && (await saved.text()).includes(path);
+}"""
+LEAVE_FILE_OUT_OF_ADDRESS = """(workspace) => {
+  history.replaceState(null, "", `/lab/workspaces/${workspace}`);
+}"""
+
 LATE = "Cannot read properties of null (reading 'kernel')"
 """An error of JupyterLab, not of labext, for a notebook that was closed meanwhile."""
 
@@ -70,6 +78,7 @@ class Lab:
     """A shared page with JupyterLab, since loading one takes longer than most tests."""
 
     def __init__(self, server: Server, browser: Any, name: str) -> None:
+        self.name = name
         self.page = _new_page(browser)
         self.page.goto(f"{server.url}/lab/workspaces/{name}?reset")
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget")
@@ -134,6 +143,19 @@ class NotebookPage:
         wait_until(lambda: self.page.evaluate(READY))
         wait_until(lambda: self.kernel_status() in ("idle", "busy"))
         return self
+
+    def reload(self) -> None:
+        """Reload the page, which opens the file again, and wait for that.
+
+        JupyterLab opens the files of its workspace. It also opens the one in the address, but
+        seconds later and so perhaps in the next test.
+        """
+        if self._lab is not None:
+            workspace = self._lab.name
+            wait_until(lambda: self.page.evaluate(IS_IN_WORKSPACE, [workspace, self.path.name]))
+            self.page.evaluate(LEAVE_FILE_OUT_OF_ADDRESS, workspace)
+        self.page.reload()
+        self.ready()
 
     def _open_in(self, name: str, **how: Any) -> None:
         self._lab = self._labs(name)

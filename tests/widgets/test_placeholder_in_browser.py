@@ -92,8 +92,7 @@ def test_page_reload_restores_the_live_view_and_the_updates_of_the_saved_output(
     """In JupyterLab and in Notebook 7."""
     nb = watched(IN_BACKGROUND, app=app)
     nb.wait_for_saved_html("120 In Queue")
-    nb.page.reload()
-    nb.ready()
+    nb.reload()
     lives(nb, 1)
     stop = nb.output().get_by_role("button", name="Stop batch folds")
     stop.wait_for()
@@ -112,8 +111,7 @@ def test_output_of_a_shared_notebook_is_replaced_by_one_page(
     """Outputs that two pages replace at the same time are doubled."""
     nb = watched(IN_BACKGROUND)
     nb.wait_for_saved_html("120 In Queue")
-    nb.page.reload()
-    nb.ready()
+    nb.reload()
     nb.output().get_by_role("button", name="Stop batch folds").wait_for()
     nb.page.evaluate(SHARE)
     script.set_snapshot(AGGREGATING)
@@ -238,8 +236,7 @@ def test_page_reload_keeps_the_place_where_a_plot_opens_jobs(
     lives(nb, 1)
     nb.idle()
     nb.save()
-    nb.page.reload()
-    nb.ready()
+    nb.reload()
     lives(nb, 1)
     nb.output().locator(".labext-plot-area").focus()
     for key, job in (("Home", "a"), ("ArrowRight", "b"), ("ArrowRight", "c")):
@@ -283,10 +280,12 @@ def test_views_of_a_cell_that_runs_again_are_freed_with_their_states(
     nb = page_of().write(VIEWS, COUNTS, SETUP).open()
     nb.page.set_viewport_size({"width": 640, "height": 480})  # small canvases are drawn faster
     nb.run(2)
+    _show_views(nb)
+    counts = _kernel_counts(nb)
+    _show_views(nb)
+    # From here on the same cell is active: JupyterLab leaks 516 nodes at each change.
     devtools = nb.page.context.new_cdp_session(nb.page)
-    for _ in range(2):
-        _show_views(nb)
-    before, counts = _browser_metrics(nb, devtools), _kernel_counts(nb)
+    before = _browser_metrics(nb, devtools)
     for _ in range(RUNS):
         _show_views(nb)
     after = _browser_metrics(nb, devtools)
@@ -309,7 +308,7 @@ def _show_views(nb: NotebookPage) -> None:
 def _kernel_counts(nb: NotebookPage) -> str:
     nb.run(1)
     nb.idle()
-    return str(wait_until(lambda: nb.output(1).inner_text().strip()))
+    return str(nb.output(1).inner_text())
 
 
 def _browser_metrics(nb: NotebookPage, devtools: Any) -> dict[str, float]:
