@@ -232,6 +232,8 @@ class ResultsFetcher:
         place = _display_path(folder)
         action = f"were downloaded to {place}" if fetched else f"in {place} were repaired"
         action += _changed_clause(sum(kept))
+        if before and before.identity.get("created") != fresh.identity.get("created"):
+            action += f"; they replace those of an earlier {job.name}"
         if removed:
             action += f"; {messages.pluralize(removed, 'file')} of an earlier download removed"
         if left:

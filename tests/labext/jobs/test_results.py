@@ -156,6 +156,10 @@ def test_results_of_another_run_replace_the_old_ones(
         "ro-crate-metadata.json",
     ]
     assert (tmp_path / "log.txt").read_text() == "second\n"
+    done.rows["f1"] |= {"Created": "2026-02-03T01:00:00Z", "Completed": "2026-02-03T02:00:00Z"}
+    assert client.download("f1", tmp_path).message == (
+        f"The results (1 file) were downloaded to {tmp_path}; they replace those of an earlier f1."
+    )
 
 
 def test_files_of_jobs_that_were_deleted_on_the_service_are_kept(
