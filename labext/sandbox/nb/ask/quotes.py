@@ -30,6 +30,7 @@ from labext.sandbox.nb.ask.table_rows import (
     find_named_rows,
     names_cells,
     parse_superlatives,
+    remove_comparisons,
 )
 from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import extractive, passages, segmentation
@@ -92,6 +93,24 @@ class PassageQuoter:
         return self._quote(resolve_query(history, message), hits)
 
     def _quote(self, text: str, hits: Sequence[Hit]) -> Answer:
+        """Quote the rows that meet the comparisons of a question, or the passages that match.
+
+        The table of the rows has to match the question without the comparisons, `more than 2`.
+        """
+        plain = remove_comparisons(text)
+        if plain == text:
+            return self._quote_passages(text, hits)
+        question = matching.Question.parse(plain)
+        scores = matching.match_scores(question, hits, uses_similarity=self._uses_similarity)
+        found = (self._select_rows(text, hit) for hit, _ in scores[:MAX_PASSAGES])
+        selections = next(filter(None, found), ())
+        if any(selection.rows for selection in selections):
+            return _compose(plain, selections)
+        answer = self._quote_passages(text, hits)
+        notes = [f"{item.table.header.hit.title}, {item.description}." for item in selections]
+        return replace(answer, text="\n\n".join([answer.text, *notes]))
+
+    def _quote_passages(self, text: str, hits: Sequence[Hit]) -> Answer:
         question = matching.Question.parse(text)
         scores = matching.match_scores(question, hits, uses_similarity=self._uses_similarity)
         quotes: dict[str, tuple[Hit, str, float]] = {}
@@ -116,7 +135,7 @@ class PassageQuoter:
         These replace the other citations of their table.
         """
         for place, hit in enumerate(hits):
-            selections = self._select_rows(question, hit)
+            selections = [item for item in self._select_rows(question, hit) if item.rows]
             if selections:
                 in_table = {number for item in selections for number in item.table.passage_ids}
                 others = [item for item in citations if item.passage_id not in in_table]

@@ -1,7 +1,9 @@
-"""Find the rows of a table that a question asks for by an extreme value or by their cells."""
+"""Find the rows of a table that a question asks for by extremes, comparisons or cells."""
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -43,11 +45,40 @@ _NEGATION = re.compile(
     r"(?i)\b(?:not|no|non|without|except|excluding|lack(?:s|ing)?|neither|nor|never|other than)\b"
     r"|n['’]t\b"
 )
-_COMPARISON = re.compile(
+_INEXACT = re.compile(
     r"(?i)\b(?:than|at least|at most)\b|\b(?:over|above|under|below|between|about|up to)\s+\d"
     r"|[<>≤≥~≈]\s?\d|\d,? (?:and|or|to) (?:\d|more|less|fewer)"
 )
-"""Values that are not meant exactly, as in `more than two cuts`."""
+"""Values that are not meant exactly, as in `about 2 cuts`."""
+
+_COMPARATIVES = {
+    re.sub("est$", "er", name): meaning for name, meaning in _MEANINGS.items() if name[-3:] == "est"
+} | {"more": _MEANINGS["most"], "less": _MEANINGS["least"]}
+_SIGNS = {
+    words: sign
+    for sign, names in (
+        (">", ("over", "above", ">")),
+        ("<", ("under", "below", "<")),
+        ("≥", ("at least", ">=", "≥")),
+        ("≤", ("at most", "up to", "<=", "≤")),
+    )
+    for words in names
+}
+_OPERATORS = {">": operator.gt, "<": operator.lt, "≥": operator.ge, "≤": operator.le}
+_NUMBER_WORDS = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_NUMBER = rf"(?:[-−+]?\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?|{_NUMBER_WORDS})"
+_COMPARISON = re.compile(
+    rf"(?i)(?:\bbetween (?P<low>{_NUMBER}) and (?P<high>{_NUMBER})"
+    rf"|\b(?P<comparative>{'|'.join(_COMPARATIVES)}) than (?P<limit>{_NUMBER})"
+    rf"|(?<!\w)(?P<sign>{'|'.join(sorted(_SIGNS, key=len, reverse=True))})\s?(?P<bound>{_NUMBER})"
+    rf"|\b(?P<start>{_NUMBER}) or (?P<side>more|less|fewer))\b"
+    r"(?P<words>(?:(?![,;]|\b(?:and|or|but|with|has|have|is|are)\b).)*)"
+)
+_UNIT = re.compile(r"\s?([^\W\d_]*)")
+_NEAR = 4
+"""Number of words before and after a comparison that may name its column."""
+
+_BASES = frozenset({"bp", "nt", "aa"})
 
 _RULER_CELL = re.compile(r":?-+:?")
 _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "nan", "none", "null"})
@@ -88,7 +119,8 @@ class Superlative:
         name, first = table.header.cells[column], table.rows[0].cells[column]
         stems = _stems(f"{name} date" if _DATE.fullmatch(first) else name)
         is_implied = not stems.isdisjoint(self.implied)
-        is_named = _stems(self.name) <= stems
+        named = _stems(self.name)
+        is_named = bool(named) and named <= stems
         if is_named:
             stems |= _stems(" ".join(table.header.cells[1:]))
         matching = [place for place, stem in enumerate(self.stems) if stem in stems]
@@ -105,7 +137,9 @@ def parse_superlatives(question: str) -> list[Superlative]:
     """Return the superlatives of a question; “at least” and “at most” are none.
 
     One that names no column, as in “the highest Tm and the lowest”, is about the one before it.
+    The words of comparisons, as in “the longest with at most 1 cut”, do not count.
     """
+    question = _COMPARISON.sub(" ", question)
     matches = [match for match in _SUPERLATIVE.finditer(question) if not match["at"]]
     superlatives: list[Superlative] = []
     for match, following in zip_longest(matches, matches[1:]):
@@ -118,6 +152,55 @@ def parse_superlatives(question: str) -> list[Superlative]:
         else:
             superlatives.append(Superlative(name, highest, stems, implied))
     return superlatives
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of a question such as `Which plasmids have more than 2 cuts?`.
+
+    Attributes:
+        bounds: its signs and numbers.
+        unit: the word after them, or an empty text.
+        subject: its adjective, with the stems of the words around it.
+    """
+
+    bounds: tuple[tuple[str, str], ...]
+    unit: str
+    subject: Superlative
+
+
+def parse_comparisons(question: str) -> list[Comparison]:
+    """Return the comparisons of a question with numbers."""
+    comparisons = []
+    end = 0
+    for match in _COMPARISON.finditer(question):
+        adjective = (match["comparative"] or match["side"] or "between").lower()
+        highest, implied = _COMPARATIVES.get(adjective, (True, frozenset()))
+        bounds = {
+            match["low"]: "≥",
+            match["high"]: "≤",
+            match["limit"]: ">" if highest else "<",
+            match["start"]: "≥" if highest else "≤",
+            match["bound"]: _SIGNS.get((match["sign"] or "").lower()),
+        }
+        after = segmentation.stem_words(match["words"])[:_NEAR]
+        before = segmentation.stem_words(question[end : match.start()])[::-1][:_NEAR]
+        end = match.end()
+        subject = Superlative(adjective, highest, (*after, *before), implied)
+        signs = tuple((sign, _digits(text)) for text, sign in bounds.items() if text and sign)
+        unit = _UNIT.match(match["words"])
+        comparisons.append(Comparison(signs, unit[1] if unit else "", subject))
+    return comparisons
+
+
+def _digits(number: str) -> str:
+    words = _NUMBER_WORDS.split("|")
+    return str(words.index(number.lower())) if number.isalpha() else number
+
+
+def remove_comparisons(question: str) -> str:
+    """Return a question without its comparisons, but with the words after their numbers."""
+    return _COMPARISON.sub(r" \g<words> ", question)
 
 
 @dataclass(frozen=True)
@@ -178,25 +261,31 @@ def find_extremes(question: str, source: Sequence[Hit], hit: Hit) -> list[Select
     extremes: list[Selection] = []
     tables = [table for table in parse_tables(source) if hit.passage_id in table.passage_ids]
     for superlative in parse_superlatives(question):
-        ranked = sorted(
-            (
-                (rank, -number, -column)
-                for number, table in enumerate(tables)
-                for column in range(len(table.header.cells))
-                if table.rows and (rank := superlative.rank(table, column))
-            ),
-            reverse=True,
-        )
-        for _, number, column in ranked:
-            if _values(tables[-number].rows, -column):
-                found = _find_extreme(question, superlative, tables[-number], -column)
-                extremes += [found] if found else []
-                break
+        if (place := _find_column(superlative, tables)) is not None:
+            found = _find_extreme(question, superlative, *place)
+            extremes += [found] if found else []
     return extremes
 
 
+def _find_column(superlative: Superlative, tables: Sequence[Table]) -> tuple[Table, int] | None:
+    """Return the column that fits best of those whose values can be compared, and its table."""
+    ranked = sorted(
+        (
+            (rank, -number, -column)
+            for number, table in enumerate(tables)
+            for column in range(len(table.header.cells))
+            if table.rows and (rank := superlative.rank(table, column))
+        ),
+        reverse=True,
+    )
+    for _, number, column in ranked:
+        if _values(tables[-number].rows, -column):
+            return tables[-number], -column
+    return None
+
+
 def names_cells(question: str, hit: Hit) -> bool:
-    """Return whether a question has all words of a cell in a passage, and excludes nothing."""
+    """Return whether a question compares cells or has all words of one, and excludes nothing."""
     stems, words = _stems(question), _split_words(question)
     cells = (
         cell
@@ -204,8 +293,9 @@ def names_cells(question: str, hit: Hit) -> bool:
         if passages.CELL_SEPARATOR.strip() in line
         for cell in passages.split_row(line)
     )
+    compares = bool(_COMPARISON.search(question))
     return not _NEGATION.search(question) and any(
-        cell in words or _is_named(cell, stems) for cell in cells
+        compares or cell in words or _is_named(cell, stems) for cell in cells
     )
 
 
@@ -213,14 +303,15 @@ def find_named_rows(question: str, source: Sequence[Hit], hit: Hit) -> Selection
     """Return the rows with the cells that a question names, from the long table of a passage.
 
     `Which plasmids are kanamycin resistant?` names the cells `kanamycin`, and `Which have 2 cuts?`
-    those of the column `cuts` with this number. None if fewer than two rows have them and the
-    question's other words that some rows have.
+    those of the column `cuts` with this number. Comparisons such as `more than 2 cuts` are made.
+    None if fewer than two rows have all this and the question's other words that some rows have;
+    with a comparison, a selection of one row or none.
     """
     for table in parse_tables(source) if len(source) <= MAX_SEARCHED_PASSAGES else ():
         if hit.passage_id in table.passage_ids and len(table.rows) > MAX_ROWS:
             restriction = _restrict(question, table, frozenset())
             rows = restriction.rows
-            if restriction.has_cells and len(rows) > 1:
+            if restriction.has_cells and (len(rows) > 1 or _COMPARISON.search(question)):
                 count = f"{len(rows):,} of {len(table.rows):,} rows"
                 return _select(table, rows, f"{count} with {restriction.description}")
     return None
@@ -335,16 +426,18 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
     """Return the rows with the cells that a question names, and its words that some rows have.
 
     Cells of one column are alternatives. Words of the header and the stems `ignored` don't count.
-    Of a question that compares values, no rows are returned.
+    No rows are returned if a comparison of the question can't be made.
     """
-    if _COMPARISON.search(question):
+    compared = _compare(question, table)
+    if compared is None:
         return _Restriction([], "", False)
+    question = remove_comparisons(question)
     header = ignored | _stems(" ".join(table.header.cells))
     question_stems = _stems(_SUPERLATIVE.sub(" ", question)) - header
     stems = [_stems(row.line) for row in table.rows]
     varying = question_stems.intersection(frozenset().union(*stems)) - stems[0].intersection(*stems)
     columns: dict[int, list[str]] = {}
-    names: list[str] = []
+    compared_rows, names = compared
     for column, name in enumerate(table.header.cells):
         if named := _named_cells(table, column, question_stems):
             names.append(messages.join_all(named, "or"))
@@ -352,17 +445,64 @@ def _restrict(question: str, table: Table, ignored: frozenset[str]) -> _Restrict
             names.append(f"{name} = {named[0]}")
         if named:
             columns[column] = named
+    has_cells = bool(names)
     cells = [cell for named in columns.values() for cell in named]
     others = varying - _stems("\n".join(cells))
     rows = [
         row
         for row, row_stems in zip(table.rows, stems, strict=True)
-        if row_stems >= others
+        if id(row) in compared_rows
+        and row_stems >= others
         and all(row.cells[column] in named for column, named in columns.items())
     ]
     names += [word for word in _split_words(question) if others & _stems(word)]
     description = messages.join_all(names, "and") if names else ""
-    return _Restriction(rows, description, bool(columns))
+    return _Restriction(rows, description, has_cells)
+
+
+def _compare(question: str, table: Table) -> tuple[set[int], list[str]] | None:
+    """Return the ids of the rows that meet the comparisons of a question, and their descriptions.
+
+    None if one can't be made.
+    """
+    if _INEXACT.search(remove_comparisons(question)):
+        return None
+    meeting, names = set(map(id, table.rows)), []
+    for comparison in parse_comparisons(question):
+        place = _find_column(comparison.subject, [table])
+        factor = None if place is None else _conversion(comparison, *place)
+        if place is None or factor is None:
+            return None
+        for sign, number in comparison.bounds:
+            value = _parse_value(number, bool(_DECIMAL_COMMA.search(number)))
+            bound = math.nan if value is None else factor * value[0]
+            meeting &= {
+                id(row)
+                for value, row in _values(table.rows, place[1])
+                if _OPERATORS[sign](value, bound)
+            }
+            unit = f" {comparison.unit}" if factor != 1 else ""
+            names.append(f"{table.header.cells[place[1]]} {sign} {number}{unit}")
+    return meeting, names
+
+
+def _conversion(comparison: Comparison, table: Table, column: int) -> int | None:
+    """Return the factor from the numbers of a comparison to the values of a column.
+
+    None if it is not known; lengths without a unit are taken as numbers of bases or residues.
+    """
+    name, unit = table.header.cells[column], comparison.unit
+    header = _stems(name)
+    values = (_parse_value(row.cells[column], False) for row in table.rows)
+    cell_unit = max((value[1] for value in values if value), default="")
+    if cell_unit == "date":
+        return None
+    if _stems(unit) <= header or cell_unit.startswith(unit):
+        return 1
+    is_length = header & comparison.subject.implied and not cell_unit and "(" not in name
+    if is_length or cell_unit in _BASES or header & _BASES:
+        return {"kb": 1_000, "kbp": 1_000}.get(unit.lower(), 1 if unit in _BASES else None)
+    return None
 
 
 def _named_cells(table: Table, column: int, stems: frozenset[str]) -> list[str]:

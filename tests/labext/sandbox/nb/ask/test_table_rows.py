@@ -138,9 +138,13 @@ def test_column_named_by_the_adjective_and_names_with_hyphens_are_found(question
     assert rows(question, "\n".join(table)) == [table[1 + expected]]
 
 
-def test_extreme_among_rows_with_more_or_less_than_a_number_is_not_found():
-    assert rows("What is the shortest fragment of more than 900 bp?") == []
-    assert rows("What is the shortest fragment?") == [ROWS[4]]
+def test_extreme_is_found_among_the_rows_that_meet_a_comparison():
+    assert rows("What is the shortest fragment of more than 900 bp?") == [ROWS[0]]
+    assert rows("What is the longest fragment under 2 kb?") == [ROWS[0]]
+    assert rows("What is the shortest fragment of about 900 bp?") == []
+    assert rows("What is the shortest fragment of more than 900 µg?") == []
+    table = "plasmid | length | EcoRI cuts\na | 300 | 2\nb | 200 | 0\nc | 100 | 1"
+    assert rows("What is the longest plasmid with at most 1 EcoRI cut?", table) == ["b | 200 | 0"]
 
 
 def test_rows_of_sums_are_not_compared():
@@ -174,6 +178,12 @@ def test_table_with_a_row_that_is_wider_than_its_header_has_no_extreme():
 def test_column_that_the_adjective_implies_precedes_one_of_numbers_with_the_name():
     text = "plasmid | fragment | length (bp)\npA | 9 | 100\npB | 1 | 900"
     assert rows("Which plasmid has the longest fragment?", text) == ["pB | 1 | 900"]
+
+
+def test_most_and_least_are_about_the_column_that_the_question_names():
+    table = "name | length | copies\na | 300 | 1\nb | 200 | 3\nc | 100 | 2"
+    assert rows("Which has the most copies?", table) == ["b | 200 | 3"]
+    assert rows("Which has the least copies?", table) == ["a | 300 | 1"]
 
 
 def test_superlative_without_a_column_is_about_the_one_before_it():
@@ -238,6 +248,27 @@ STOCK = "\n".join(["name | resistance | made by | copies", *SAMPLES])
             range(7, 90, 12),
             "7 of 90 rows with kanamycin and copies = 3",
         ),
+        ("Which have more than 2 copies?", range(3, 90, 4), "22 of 90 rows with copies > 2"),
+        (
+            "Which kanamycin ones have more than two copies?",
+            range(7, 90, 12),
+            "7 of 90 rows with copies > 2 and kanamycin",
+        ),
+        (
+            "Which kanamycin ones have copies of 3 or more?",
+            range(7, 90, 12),
+            "7 of 90 rows with copies ≥ 3 and kanamycin",
+        ),
+        (
+            "Does p7 have at least 3 copies?",
+            [7],
+            "1 of 90 rows with copies ≥ 3 and p7",
+        ),
+        (
+            "Which kanamycin ones have between 2 and 3 copies?",
+            [place for place in range(90) if place % 3 == 1 and place % 4 > 1],
+            "14 of 90 rows with copies ≥ 2, copies ≤ 3 and kanamycin",
+        ),
     ],
 )
 def test_rows_with_the_cells_that_a_question_names_are_counted_and_quoted(
@@ -265,12 +296,11 @@ def test_rows_with_the_cells_that_a_question_names_are_counted_and_quoted(
         ("Which don't have kanamycin?", STOCK),
         ("Which have kanamycin and p4?", STOCK),
         ("Which have 3?", STOCK),
-        ("Which have more than 2 copies?", STOCK),
         ("Which have 2 or 3 copies?", STOCK),
-        ("Which kanamycin ones have more than 2 copies?", STOCK),
-        ("Which kanamycin ones have more than two copies?", STOCK),
-        ("Which kanamycin ones have 2 or more copies?", STOCK),
-        ("Which kanamycin ones have between 2 and 3 copies?", STOCK),
+        ("Which have about 3 copies?", STOCK),
+        ("Which have not more than 2 copies?", STOCK),
+        ("Which have more than 2 genes?", STOCK),
+        ("Which are longer than 2 kb?", STOCK),
         ("Which have 9 copies?", STOCK),
         ("Which are kanamycin resistant?", TABLE),
     ],
@@ -280,6 +310,39 @@ def test_no_rows_are_selected_for_excluded_cells_numbers_single_rows_and_short_t
 ):
     passages = source(table)
     assert " of 90 rows" not in answer(question, passages, passages[:1]).text
+
+
+def test_answer_says_that_no_row_meets_a_comparison():
+    passages = source(STOCK)
+    found = answer("Which kanamycin ones have more than 9 copies?", passages, passages[:1])
+    assert found.text.endswith("\n\nPlasmids, 0 of 90 rows with copies > 9 and kanamycin.")
+    assert found.citations == ()
+
+
+LENGTHS = ["plasmid | length | mass (kDa) | mfe | made"] + [
+    f"p{place} | {place * 500} | {place / 2} | -{place}.5 | 2024-01-{place:02}"
+    for place in range(1, 20)
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "places"),
+    [
+        ("Which plasmids are longer than 9 kb?", [19]),
+        ("Which plasmids are longer than 9,000 bp?", [19]),
+        ("Which have lengths below 1000?", [1]),
+        ("Which plasmids have mfe <= -18.5 and a length of at most 9,000?", [18]),
+        ("Which plasmids have mfe <= -18.5 and a length over 9,000?", [19]),
+        ("Which are heavier than 9 kDa?", [19]),
+        ("Which are heavier than 9 mg?", []),
+        ("Which are newer than 2023?", []),
+        ("Which of p2 and p3 are longer than 1 kb?", [3]),
+    ],
+)
+def test_comparison_is_made_with_the_column_it_is_about_in_its_unit(question, places):
+    passages = source("\n".join(LENGTHS))
+    text = answer(question, passages, passages[:1]).text
+    assert re.findall(r"(?m)^> \| \**(p\d+)", text) == [f"p{place}" for place in places]
 
 
 def test_longer_cell_is_not_found_by_a_part_of_it():
