@@ -71,7 +71,7 @@ _COMPARISON = re.compile(
     rf"(?i)(?:\bbetween (?P<low>{_NUMBER}) and (?P<high>{_NUMBER})"
     rf"|\b(?P<comparative>{'|'.join(_COMPARATIVES)}) than (?P<limit>{_NUMBER})"
     rf"|(?<!\w)(?P<sign>{'|'.join(sorted(_SIGNS, key=len, reverse=True))})\s?(?P<bound>{_NUMBER})"
-    rf"|\b(?P<start>{_NUMBER}) or (?P<side>more|less|fewer))\b"
+    rf"|\b(?P<start>{_NUMBER})(?P<noun> [^\W\d_]+)? or (?P<side>more|less|fewer))\b"
     r"(?P<words>(?:(?![,;]|\b(?:and|or|but|with|has|have|is|are)\b).)*)"
 )
 _UNIT = re.compile(r"\s?([^\W\d_]*)")
@@ -183,12 +183,13 @@ def parse_comparisons(question: str) -> list[Comparison]:
             match["start"]: "≥" if highest else "≤",
             match["bound"]: _SIGNS.get((match["sign"] or "").lower()),
         }
-        after = segmentation.stem_words(match["words"])[:_NEAR]
+        words = (match["noun"] or "") + match["words"]
+        after = segmentation.stem_words(words)[:_NEAR]
         before = segmentation.stem_words(question[end : match.start()])[::-1][:_NEAR]
         end = match.end()
         subject = Superlative(adjective, highest, (*after, *before), implied)
         signs = tuple((sign, _digits(text)) for text, sign in bounds.items() if text and sign)
-        unit = _UNIT.match(match["words"])
+        unit = _UNIT.match(words)
         comparisons.append(Comparison(signs, unit[1] if unit else "", subject))
     return comparisons
 
@@ -200,7 +201,7 @@ def _digits(number: str) -> str:
 
 def remove_comparisons(question: str) -> str:
     """Return a question without its comparisons, but with the words after their numbers."""
-    return _COMPARISON.sub(r" \g<words> ", question)
+    return _COMPARISON.sub(r" \g<noun> \g<words> ", question)
 
 
 @dataclass(frozen=True)
