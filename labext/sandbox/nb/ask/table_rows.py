@@ -71,7 +71,7 @@ _COMPARISON = re.compile(
     rf"(?i)(?:\bbetween (?P<low>{_NUMBER}) and (?P<high>{_NUMBER})"
     rf"|\b(?P<comparative>{'|'.join(_COMPARATIVES)}) than (?P<limit>{_NUMBER})"
     rf"|(?<!\w)(?P<sign>{'|'.join(sorted(_SIGNS, key=len, reverse=True))})\s?(?P<bound>{_NUMBER})"
-    rf"|\b(?P<start>{_NUMBER})(?P<noun> [^\W\d_]+)? or (?P<side>more|less|fewer))\b"
+    rf"|(?<![\w.,])(?P<start>{_NUMBER})(?P<noun> [^\W\d_]+)? or (?P<side>more|less|fewer))\b"
     r"(?P<words>(?:(?![,;]|\b(?:and|or|but|with|has|have|is|are)\b).)*)"
 )
 _UNIT = re.compile(r"\s?([^\W\d_]*)")
