@@ -15,14 +15,7 @@ import pandas as pd
 from labext import messages
 from labext.errors import InputError, ServiceError
 from labext.frames.conversion import make_columns, records_to_frame
-from labext.frames.views import (
-    ROWS,
-    RowView,
-    cell_text,
-    column_order,
-    display_width,
-    has_content,
-)
+from labext.frames.views import ROWS, RowView, cell_text, column_order, display_width, has_content
 from labext.jobs import identity
 from labext.jobs.records import REASON_FIELDS, job_columns
 from labext.jobs.tools import MISSING, Tool

@@ -74,10 +74,7 @@ class ExistingSource:
 
 
 def find_existing(
-    executor: RequestExecutor,
-    backend: ContractBackend,
-    records: Sequence[Record],
-    item: Path | str,
+    executor: RequestExecutor, backend: ContractBackend, records: Sequence[Record], item: Path | str
 ) -> ExistingSource:
     """Find the source of a file, by its name and content, or of a URL."""
     if isinstance(item, str):

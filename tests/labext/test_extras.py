@@ -16,9 +16,7 @@ REQUIRED = [
 ]
 
 
-def test_missing_packages_of_each_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_missing_packages_of_each_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labext.extras.metadata.requires", lambda name: REQUIRED)
     missing = {"": [], "sandbox": ["nosuch-one"], "demo": ["nosuch-two"]}
     assert extras.missing_packages() == missing

@@ -337,9 +337,7 @@ def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
     assert len(mask_start(" " * 2 * MAX_LENGTH, 2 * MAX_LENGTH)) == MAX_LENGTH
 
 
-def test_log_masks_secrets_and_presigned_queries(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_log_masks_secrets_and_presigned_queries(caplog: pytest.LogCaptureFixture) -> None:
     register_secret("swordfish")
     log = get_logger("labext.test")
     with caplog.at_level(logging.DEBUG, "labext.test"):
@@ -438,9 +436,7 @@ def test_secret_at_the_cut_is_masked(message: Callable[[str], str], blank: str) 
 
 
 @pytest.mark.parametrize("message", [_reply, _no_event_stream])
-def test_secret_at_the_end_of_the_read_text_is_masked(
-    message: Callable[[str], str],
-) -> None:
+def test_secret_at_the_end_of_the_read_text_is_masked(message: Callable[[str], str]) -> None:
     register_secret(SECRET)
     wide = "\u3000"  # three bytes that are removed from a line
     for limit in (4000, 4096, EXCERPT_BYTES):

@@ -47,11 +47,7 @@ class SequenceLister:
         return self._pages(limit, columns, filters, on_page)
 
     def _pages(
-        self,
-        limit: int | None,
-        columns: ColumnSelection,
-        filters: Filters,
-        on_page: OnPage | None,
+        self, limit: int | None, columns: ColumnSelection, filters: Filters, on_page: OnPage | None
     ) -> Iterator[list[Record]]:
         queries, seen_ids, remaining = list(filters.queries()), set[str](), limit
         checked = False

@@ -75,11 +75,7 @@ BATCH = Command(
         ),
         Parameter("max-runtime", value_types.INTEGER, "maximum run time of each job in seconds"),
         Parameter("budget", value_types.POSITIVE, "maximum weighted hours for the batch"),
-        Parameter(
-            "skip-invalid",
-            None,
-            "submit only the valid jobs, and return the invalid rows",
-        ),
+        Parameter("skip-invalid", None, "submit only the valid jobs, and return the invalid rows"),
         OVER_BUDGET,
         CHECK,
         *AFTERWARDS,

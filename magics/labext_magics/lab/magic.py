@@ -8,10 +8,5 @@ from labext_magics.lab import connect, sandbox, sequences
 MAGIC = Magic(
     "lab",
     "DNA sequences of the lab platform, and the local sandbox.",
-    [
-        *connect.COMMANDS,
-        *sequences.COMMANDS,
-        sequences.EXPORT,
-        *sandbox.COMMANDS,
-    ],
+    [*connect.COMMANDS, *sequences.COMMANDS, sequences.EXPORT, *sandbox.COMMANDS],
 )

@@ -82,11 +82,7 @@ COMMANDS = (
                 dest="schema_id",
             ),
             Parameter("created-at", value_types.TIME_RANGE, "list only sequences created then"),
-            Parameter(
-                "modified-at",
-                value_types.TIME_RANGE,
-                "list only sequences modified then",
-            ),
+            Parameter("modified-at", value_types.TIME_RANGE, "list only sequences modified then"),
             Parameter(
                 "archive-reason",
                 value_types.text_type(),

@@ -175,9 +175,7 @@ SHORTCUTS = (
         ask,
         [
             Parameter(
-                "QUESTION",
-                value_types.prose("QUESTION"),
-                "the question, if not in the cell body",
+                "QUESTION", value_types.prose("QUESTION"), "the question, if not in the cell body"
             )
         ],
         [

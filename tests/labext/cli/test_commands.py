@@ -137,8 +137,7 @@ def folder_of_another_user(path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.skipif(os.name == "nt", reason="There is no sandbox on Windows.")
 @pytest.mark.parametrize(
-    "words",
-    ["status", "stop", "start --detach", "backup FILE", "jobs accounts list", "nb status"],
+    "words", ["status", "stop", "start --detach", "backup FILE", "jobs accounts list", "nb status"]
 )
 def test_folder_of_another_user_is_refused(words, monkeypatch, tmp_path, capsys):
     # Files that root writes could not be read by the server's user at its next start.

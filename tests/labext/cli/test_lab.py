@@ -135,10 +135,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
         (["ip", "remove", "10.0.0.0/8"], "There is no range"),
         (["provider", "set", "http://idp.example/x"], "https://"),
         (["provider", "set", "https://idp.example/x", "--audience", "a"], "openid-configuration"),
-        (
-            ["provider", "set", "https://idp.example/.well-known/openid-configuration"],
-            "--audience",
-        ),
+        (["provider", "set", "https://idp.example/.well-known/openid-configuration"], "--audience"),
         (["audit", "list", "--limit", "0"], "from 1 to"),
         (["audit", "list", "--status", "99999999999999999999"], "not an HTTP status"),
         (["id-token", STUDENT, "--seconds", "99999999999"], "at most a year"),

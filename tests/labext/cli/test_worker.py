@@ -136,7 +136,7 @@ def test_certificates_are_written_once(tmp_path: Path, capsys: pytest.CaptureFix
     folder = tmp_path / "tls"
     assert cli.main(["server", "certificates", str(folder), "--host", "lab.example.org"]) == 0
     assert {path.name for path in folder.iterdir()} == {
-        *("ca.pem", "server.pem", "server.key", "worker.pem", "worker.key"),
+        *("ca.pem", "server.pem", "server.key", "worker.pem", "worker.key")
     }
     for role in ("server", "worker"):
         TlsFiles(folder / "ca.pem", folder / f"{role}.pem", folder / f"{role}.key").context()

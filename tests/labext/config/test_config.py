@@ -180,8 +180,7 @@ def test_profile_names_start_with_the_sandbox(isolated: Path) -> None:
 
 def test_response_limits_are_options_of_a_profile(isolated: Path) -> None:
     write_profiles(
-        isolated,
-        '[work.jobs]\nbase_url = "http://jobs.example/"\nmax_response_mib = 512\n',
+        isolated, '[work.jobs]\nbase_url = "http://jobs.example/"\nmax_response_mib = 512\n'
     )
     assert config.connection("jobs", "work").options == {"max_response_mib": "512"}
 
@@ -202,8 +201,7 @@ def test_profiles_file_may_be_a_symbolic_link(isolated: Path) -> None:
 
 def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None:
     write_profiles(
-        isolated,
-        '[home.nb]\nbase_url = "http://nb.example/api"\nbackends = "open-notebook"\n',
+        isolated, '[home.nb]\nbase_url = "http://nb.example/api"\nbackends = "open-notebook"\n'
     )
     with pytest.raises(SetupError, match=r'unknown key backends for nb \(did you mean "backend"'):
         config.connection("nb", "home")

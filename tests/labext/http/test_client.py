@@ -68,11 +68,7 @@ def build(**overrides: Any) -> Any:
 
 def test_query_parameters_are_converted_to_text() -> None:
     params = {"organization": True, "limit": 50, "startKey": None, "batch": "A b"}
-    assert build(params=params).params == {
-        "organization": "true",
-        "limit": "50",
-        "batch": "A b",
-    }
+    assert build(params=params).params == {"organization": "true", "limit": "50", "batch": "A b"}
 
 
 def test_content_type_defaults_by_body() -> None:

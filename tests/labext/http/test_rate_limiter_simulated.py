@@ -73,12 +73,7 @@ class Service:
     """A service that counts accepted requests and reports the remaining ones, in whole seconds."""
 
     def __init__(self, clock: Time, limit: int, seconds: float, *, informs: bool = True) -> None:
-        self.clock, self.limit, self.seconds, self.informs = (
-            clock,
-            limit,
-            seconds,
-            informs,
-        )
+        self.clock, self.limit, self.seconds, self.informs = (clock, limit, seconds, informs)
         self.counted: list[float] = []
 
     def ask(self) -> tuple[int, dict[str, str]]:

@@ -149,9 +149,7 @@ CASES = {
     ),
     "nb form": Case(
         lambda url, ca, to: transport(url).send(
-            POST,
-            content=(form := MultipartForm([("key", SECRET)])).open,
-            headers=form.headers,
+            POST, content=(form := MultipartForm([("key", SECRET)])).open, headers=form.headers
         )
     ),
 }

@@ -244,8 +244,7 @@ def test_bytes_beyond_content_length_are_ignored(faulty: Any, transport_to: Any)
     ("op", "rate"), [(READ, None), (SUBMIT, Rate(None)), (DELETE, Rate(100, 10))]
 )
 @pytest.mark.parametrize(
-    "headers",
-    [{"Retry_After": "3"}, {"x_rate_limit_remaining": "0", "x_rate_limit_reset": "3"}],
+    "headers", [{"Retry_After": "3"}, {"x_rate_limit_remaining": "0", "x_rate_limit_reset": "3"}]
 )
 def test_repeated_429_is_retried_after_the_requested_delay(
     headers: dict[str, str],

@@ -218,12 +218,7 @@ class Ledger:
         valid = sum(result["valid"] for result in results)
         count = len(results)
         return Answer(
-            body={
-                "valid": valid == count,
-                "count": count,
-                "valid_count": valid,
-                "results": results,
-            }
+            body={"valid": valid == count, "count": count, "valid_count": valid, "results": results}
         )
 
     def do_submit_job(self, query: dict[str, str], body: Any) -> Answer:

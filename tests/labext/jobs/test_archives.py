@@ -76,10 +76,7 @@ def test_unpacked_files_equal_the_packed_ones(tmp_path: Path, into: Path) -> Non
     assert {file.path: (into / file.path).read_bytes() for file in unpacked} == files
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)],
-)
+@pytest.mark.parametrize("bounds", [ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)])
 def test_archive_beyond_its_bounds_is_refused(
     tmp_path: Path, into: Path, bounds: ArchiveBounds
 ) -> None:
@@ -267,10 +264,7 @@ def test_encrypted_member_is_refused(tmp_path: Path, into: Path) -> None:
 @given(st.permutations(range(9)), st.integers(1, 8))
 @settings(deadline=None)
 def test_merged_metrics_are_in_input_order(order: list[int], cut: int) -> None:
-    tables = {
-        "b-part1of2": order[:cut],
-        "b-part2of2": order[cut:],
-    }
+    tables = {"b-part1of2": order[:cut], "b-part2of2": order[cut:]}
     parts = {
         part: ("job,n\n" + "".join(f"{part}-j{n},{n}\n" for n in jobs)).encode()
         for part, jobs in tables.items()

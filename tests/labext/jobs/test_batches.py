@@ -434,10 +434,7 @@ def test_message_lists_adapted_names() -> None:
     assert adapted_names_message(many).endswith(" and 1,197 more.")
 
 
-@given(
-    st.text(string.ascii_letters, min_size=1, max_size=79),
-    st.integers(1, 2500),
-)
+@given(st.text(string.ascii_letters, min_size=1, max_size=79), st.integers(1, 2500))
 def test_job_names_leave_room_for_the_part_name(batch: str, jobs: int) -> None:
     most = max_job_name_length(batch, jobs)
     plan = BatchPlan(batch, "digest", {f"j{n}": {} for n in range(jobs)})

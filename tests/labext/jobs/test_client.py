@@ -17,10 +17,7 @@ import pytest
 import labext.config
 import labext.sandbox
 from labext.cli.examples import examples_folder
-from labext.errors import (
-    NotFoundError,
-    SetupError,
-)
+from labext.errors import NotFoundError, SetupError
 from labext.jobs import JobsClient
 from labext.progress import Outcome
 from labext.sandbox import Sandbox

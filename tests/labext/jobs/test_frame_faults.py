@@ -41,14 +41,7 @@ def folds(ledger: Any) -> Any:
 
 def test_frame_has_metrics_and_settings(client: JobsClient, folds: Any, tmp_path: Path) -> None:
     table = client.download("folds", tmp_path / "out").frame()
-    assert table.columns.tolist() == [
-        *FIRST,
-        "mfe",
-        "pairs",
-        "sequence",
-        "sequence.input",
-        *LAST,
-    ]
+    assert table.columns.tolist() == [*FIRST, "mfe", "pairs", "sequence", "sequence.input", *LAST]
     assert table["Name"].tolist() == ["x", "y", "z"]
     assert table["Reason"].fillna("").tolist() == ["", "Out of time.", ""]
     assert table["mfe"].dtype == "float64"

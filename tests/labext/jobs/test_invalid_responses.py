@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import (
-    OutcomeUnknownError,
-)
+from labext.errors import OutcomeUnknownError
 from labext.jobs import JobsClient
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
@@ -83,11 +81,7 @@ OPERATIONS = {
         lambda client, _: client.delete("done1"),
         lambda ledger, _: not ledger.rows and ledger.done["delete-job"] == 1,
     ),
-    "upload": OperationCase(
-        "upload",
-        _upload,
-        lambda ledger, _: set(ledger.files) == {"up.pdb"},
-    ),
+    "upload": OperationCase("upload", _upload, lambda ledger, _: set(ledger.files) == {"up.pdb"}),
 }
 
 

@@ -9,11 +9,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import (
-    ConflictError,
-    InputError,
-    LabextError,
-)
+from labext.errors import ConflictError, InputError, LabextError
 from labext.jobs import JobsClient
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]

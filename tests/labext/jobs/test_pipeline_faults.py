@@ -9,13 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from labext.errors import (
-    ConflictError,
-    InputError,
-    JobFailedError,
-    LabextError,
-    NotFoundError,
-)
+from labext.errors import ConflictError, InputError, JobFailedError, LabextError, NotFoundError
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
 from labext.jobs.estimates import Estimate, PipelineEstimate, latest_stages, plan_jobs
@@ -49,11 +43,7 @@ def test_saved_pipeline_runs_once_with_its_inputs(client: JobsClient, ledger: An
     done = client.run_pipeline("p2", "helix-to-modes", ("AAA", "CCC"), project_tag="proj_1")
     assert done.created
     assert ledger.bodies("run-pipeline") == [
-        {
-            "initialInputs": ["AAA", "CCC"],
-            "pipelineName": "helix-to-modes",
-            "projectTag": "proj_1",
-        }
+        {"initialInputs": ["AAA", "CCC"], "pipelineName": "helix-to-modes", "projectTag": "proj_1"}
     ]
     again = client.run_pipeline("p2", "helix-to-modes", ["AAA", "CCC"])
     assert not again.created

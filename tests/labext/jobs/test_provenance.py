@@ -141,13 +141,7 @@ def test_jobs_in_one_folder_share_a_crate(client: JobsClient, ledger: Any, tmp_p
         client.download(f"f{number}", tmp_path)
     client.download("f2", tmp_path, pdbs_only=True)
     crate = crate_in(tmp_path)
-    assert files_in(crate) == {
-        "rank 1:é#.pdb",
-        "rank 2:é#.pdb",
-        "f1.zip",
-        "f2.zip",
-        "f2-pdbs.zip",
-    }
+    assert files_in(crate) == {"rank 1:é#.pdb", "rank 2:é#.pdb", "f1.zip", "f2.zip", "f2-pdbs.zip"}
     assert results_of(crate["#job-f2"]) == ["rank 2:é#.pdb"]
     assert crate["#job-f2/deep"]["value"] == '{"a":[1]}'
     assert [key for key in crate if key.startswith("#fetch")] == [

@@ -313,11 +313,7 @@ def test_concurrent_submission_without_locks_duplicates_nothing(
 
 @pytest.mark.parametrize("at", ["before", "sending", "sent"])
 def test_full_disk_interrupts_the_submission(
-    client: JobsClient,
-    later: JobsClient,
-    ledger: Any,
-    at: str,
-    monkeypatch: pytest.MonkeyPatch,
+    client: JobsClient, later: JobsClient, ledger: Any, at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fsync, left = os.fsync, {"before": 0, "sending": 5, "sent": 6}[at]
 

@@ -48,8 +48,7 @@ ROW = {"JobName": "f1", "Type": "fold", "JobStatus": "Complete"}
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [ROW, {"jobs": [ROW]}, {"0": ROW}, {"0": ROW, "statuses": {"Complete": 1}}, [ROW]],
+    "answer", [ROW, {"jobs": [ROW]}, {"0": ROW}, {"0": ROW, "statuses": {"Complete": 1}}, [ROW]]
 )
 def test_record_in_every_format(answer: Any) -> None:
     row = records.parse_record(answer, "f1")
@@ -379,9 +378,7 @@ json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["total", "byTool", "byUser", "usage", "value", "x"]),
-            inner,
-            max_size=4,
+            st.sampled_from(["total", "byTool", "byUser", "usage", "value", "x"]), inner, max_size=4
         )
     ),
     max_leaves=12,

@@ -79,12 +79,7 @@ def test_submission_bodies(client: JobsClient, ledger: Any) -> None:
     client.submit_batch("few", "fold", {"a": SETTINGS})
     (single,), (batch,) = ledger.bodies("submit-job"), ledger.bodies("submit-batch")
     assert single == {"jobName": "f1", "type": "fold", "settings": SETTINGS, "projectTag": "proj_7"}
-    assert batch == {
-        "batchName": "few",
-        "type": "fold",
-        "jobNames": ["a"],
-        "settings": [SETTINGS],
-    }
+    assert batch == {"batchName": "few", "type": "fold", "jobNames": ["a"], "settings": [SETTINGS]}
 
 
 def test_tool_schema_is_reloaded_before_refusing_a_setting(client: JobsClient, ledger: Any) -> None:

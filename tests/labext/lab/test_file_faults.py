@@ -259,9 +259,7 @@ for act in (lambda: files.write(record, "a.gb"), lambda: files.read("b.gb")):
 """
 
 
-def test_genbank_without_biopython_names_the_package(
-    tmp_path: Path,
-) -> None:
+def test_genbank_without_biopython_names_the_package(tmp_path: Path) -> None:
     (tmp_path / "b.gb").write_text("LOCUS       a 4 bp DNA linear\n")
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_BIOPYTHON],

@@ -382,10 +382,6 @@ def test_invalid_folder_is_refused_before_a_request(
 def test_folder_names_are_unique_and_sanitized(lab: LabClient, tenant: Any) -> None:
     many = [folder(f"lib_{n}", "Vectors") for n in range(1000)]
     first = listing(tenant, *many, token="x")
-    tenant.fail(
-        "folders",
-        *(first, first),
-        listing(tenant, folder("lib_1000", "Digests\x1b[2J")),
-    )
+    tenant.fail("folders", *(first, first), listing(tenant, folder("lib_1000", "Digests\x1b[2J")))
     assert lab.folders(1000) == ["Vectors"]
     assert lab.folders() == ["Vectors", "Digests\N{REPLACEMENT CHARACTER}[2J"]

@@ -8,12 +8,7 @@ import pytest
 from id_tokens import fake_id_token
 
 import labext
-from labext.errors import (
-    AccessError,
-    BusyError,
-    SetupError,
-    SignInError,
-)
+from labext.errors import AccessError, BusyError, SetupError, SignInError
 from labext.http import Rate
 from labext.lab import ApiKey, IdToken, LabClient
 

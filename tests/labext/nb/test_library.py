@@ -10,11 +10,7 @@ import pytest
 
 from labext.errors import InputError
 from labext.nb.library import LibraryEntry, is_library, read_library
-from labext.nb.references import (
-    format_reference,
-    source_reference,
-    to_bibtex,
-)
+from labext.nb.references import format_reference, source_reference, to_bibtex
 
 BIBTEX = r"""@string{jb = "J. Bacteriol."}
 @article{guzman, title = {Tight regulation by the {pBAD} pr{\"o}moter}, journal = jb, year = 1995,
@@ -310,11 +306,7 @@ def test_strings_of_bibtex_are_joined(tmp_path: Path) -> None:
         "Year: 2001",
         "Journal: Nucleic Acids Res. (Web), vol. 2",
     ]
-    assert second.text.splitlines() == [
-        "Title: A # B",
-        "Year: 2002",
-        "Journal: Nucleic Acids Res.",
-    ]
+    assert second.text.splitlines() == ["Title: A # B", "Year: 2002", "Journal: Nucleic Acids Res."]
 
 
 def test_titles_are_unique_in_a_library(tmp_path: Path) -> None:

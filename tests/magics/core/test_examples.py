@@ -83,9 +83,7 @@ def _on_the_sandbox(cells: list[str]) -> list[str]:
 
 @pytest.fixture
 def shell(
-    opened: InteractiveShell,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[InteractiveShell]:
     """A shell in a copy of the example notebooks with few rows, and a question."""
     monkeypatch.chdir(tmp_path)

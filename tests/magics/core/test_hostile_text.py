@@ -457,9 +457,7 @@ Shown = Callable[[str, str], dict[str, str]]
 
 @pytest.fixture
 def rendered(
-    front: InteractiveShell,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    front: InteractiveShell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Shown:
     """Run a command; return its displayed texts by kind of output."""
     in_use = session.session_of(front).notebook

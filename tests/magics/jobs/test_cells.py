@@ -68,10 +68,7 @@ def test_check_submits_nothing(run: Run, capsys: pytest.CaptureFixture[str]) -> 
 def test_file_life_cycle(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "one.pdb").write_text("END\n")
     (tmp_path / "two.pdb").write_text("END\n")
-    assert list(run("%jobs upload one.pdb two.pdb --folder mine")["file"]) == [
-        "one.pdb",
-        "two.pdb",
-    ]
+    assert list(run("%jobs upload one.pdb two.pdb --folder mine")["file"]) == ["one.pdb", "two.pdb"]
     assert list(run("%jobs files --folder mine")["file"]) == ["one.pdb", "two.pdb"]
     assert any("mine" in name for name in run("%jobs files --folders")["file"])
     with pytest.raises(InputError, match=r"would remove: mine/one\.pdb, mine/two\.pdb"):

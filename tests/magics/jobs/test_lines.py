@@ -139,8 +139,7 @@ def test_suggestion_is_never_destructive(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "topic"),
-    [("help", ""), ("help submit", "submit"), ("help submit digest", "submit")],
+    ("line", "topic"), [("help", ""), ("help submit", "submit"), ("help submit digest", "submit")]
 )
 def test_help_is_a_command_too(line: str, topic: str) -> None:
     parsed = parse(magic_named("jobs"), tokenize(line), Namespace({}, None))

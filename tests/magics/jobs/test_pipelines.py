@@ -92,11 +92,7 @@ BAD: RefusedLines = [
     ("%jobs run-pipeline x --inputs {7}", InputError, "a list, not a number"),
     ("%jobs run-pipeline x --inputs {seqs}", InputError, "no variable `seqs`"),
     ("%jobs run-pipeline helix --inputs A", NotFoundError, "no saved pipeline"),
-    (
-        f"{PIPELINE.replace('p1', 'p1 --wait --background', 1)}",
-        InputError,
-        "exclude each other",
-    ),
+    (f"{PIPELINE.replace('p1', 'p1 --wait --background', 1)}", InputError, "exclude each other"),
     (
         "%%jobs pipeline p9\ninputs: [A]\nstages:\n"
         "  - {task: a, toolSettings: {peptide_buid: {}}}\n"

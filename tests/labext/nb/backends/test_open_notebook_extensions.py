@@ -10,13 +10,7 @@ from open_notebook import Replay, serving
 from open_notebook.facts import recordings
 
 from labext import progress
-from labext.errors import (
-    InputError,
-    JobFailedError,
-    NotReadyError,
-    ServiceError,
-    SetupError,
-)
+from labext.errors import InputError, JobFailedError, NotReadyError, ServiceError, SetupError
 from labext.nb import NotebookClient
 
 pytestmark = pytest.mark.contract
