@@ -75,6 +75,14 @@ def post(name: str, path: str, next_step: str, action: Action | None = None) -> 
     return Operation(name, "POST", path, RetryMode.UNSENT, "json", next_step, action)
 
 
+def create(name: str, path: str, action: Action) -> Operation:
+    """Return an operation that creates a record; `action` shows whether it exists already."""
+    verb = name.partition(" ")[0]
+    return post(
+        name, path, f"See {{action}} before you {verb} it again: it may exist already.", action
+    )
+
+
 def delete(name: str, path: str) -> Operation:
     """Return a deletion; a 404 on a repeat means that the first request succeeded."""
     return Operation(name, "DELETE", path, RetryMode.DELETE)

@@ -9,7 +9,7 @@ from labext.actions import Action
 from labext.errors import OutcomeUnknownError, ServiceError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import OnWords, RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.backends import OnWords, RecordParser, Request, Steps, create, delete, get, post, put
 from labext.nb.error_messages import split_message
 from labext.nb.records import (
     CREDENTIAL,
@@ -114,12 +114,7 @@ def _parse_prompt(response: Any) -> str:
 _REPEAT_HINT = "Repeat it: existing models stay unchanged."
 
 LIST_MODELS = get("list models", "models")
-CREATE_MODEL = post(
-    "add a model",
-    "models",
-    "See {action} before you add it again: it may exist already.",
-    Action.list_models(),
-)
+CREATE_MODEL = create("add a model", "models", Action.list_models())
 DELETE_MODEL = delete("delete a model", "models/{model}")
 TEST_MODEL = Operation(
     "test a model", "POST", "models/{model}/test", RetryMode.ALWAYS, answer="json"
@@ -271,12 +266,7 @@ LIST_PROVIDER_CREDENTIALS = get(
 )
 GET_CREDENTIAL_STATUS = get("get the status of credentials", "credentials/status")
 GET_ENVIRONMENT_STATUS = get("get the keys in the service's environment", "credentials/env-status")
-CREATE_CREDENTIAL = post(
-    "store a credential",
-    "credentials",
-    "See {action} before you store it again: it may exist already.",
-    Action.list_credentials(),
-)
+CREATE_CREDENTIAL = create("store a credential", "credentials", Action.list_credentials())
 GET_CREDENTIAL = get("get a credential", "credentials/{credential}")
 UPDATE_CREDENTIAL = put("update a credential", "credentials/{credential}")
 DELETE_CREDENTIAL = delete("delete a credential", "credentials/{credential}")

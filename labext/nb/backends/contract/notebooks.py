@@ -10,7 +10,7 @@ from labext.actions import Action
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.backends import RecordParser, Request, Steps, create, delete, get, post, put
 from labext.nb.records import (
     INSIGHT,
     NOTE,
@@ -102,12 +102,7 @@ class NotebookRequests(RecordParser):
 
 
 LIST_NOTES = get("list notes", "notes")
-CREATE_NOTE = post(
-    "create a note",
-    "notes",
-    "See {action} before you create it again: it may exist already.",
-    Action.list_notes(),
-)
+CREATE_NOTE = create("create a note", "notes", Action.list_notes())
 GET_NOTE = get("get a note", "notes/{note}")
 UPDATE_NOTE = put("update a note", "notes/{note}")
 DELETE_NOTE = delete("delete a note", "notes/{note}")
@@ -148,11 +143,9 @@ class NoteRequests(RecordParser):
         yield Request(DELETE_NOTE, {"note": note})
 
 
-_ADD_AGAIN_HINT = "See {action} before you add it again: it may exist already."
-
 LIST_SOURCES = get("list sources", "sources")
-ADD_SOURCE = post("add a source", "sources", _ADD_AGAIN_HINT, Action.list_sources())
-ADD_SOURCE_JSON = post("add a source", "sources/json", _ADD_AGAIN_HINT, Action.list_sources())
+ADD_SOURCE = create("add a source", "sources", Action.list_sources())
+ADD_SOURCE_JSON = create("add a source", "sources/json", Action.list_sources())
 GET_SOURCE = get("get a source", "sources/{source}")
 GET_SOURCE_STATUS = get("get a source's status", "sources/{source}/status")
 UPDATE_SOURCE = put("update a source", "sources/{source}")

@@ -10,7 +10,7 @@ from labext.actions import Action
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.backends import RecordParser, Request, Steps, create, delete, get, post, put
 from labext.nb.records import (
     EPISODE,
     EPISODE_DETAIL,
@@ -85,14 +85,13 @@ class ProfileKind:
         self.fields = fields
         one = f"{path}/{{profile}}"
         a_noun = messages.with_article(noun)
-        see = "See {{action}} before you {} it again: it may exist already."
         profiles = Action.list_profiles()
         self.list = get(f"list {noun}s", path)
-        self.create = post(f"create {a_noun}", path, see.format("create"), profiles)
+        self.create = create(f"create {a_noun}", path, profiles)
         self.get = get(f"get {a_noun}", one)
         self.update = put(f"update {a_noun}", one)
         self.delete = delete(f"delete {a_noun}", one)
-        self.copy = post(f"copy {a_noun}", f"{one}/duplicate", see.format("copy"), profiles)
+        self.copy = create(f"copy {a_noun}", f"{one}/duplicate", profiles)
 
 
 EPISODE_PROFILES = ProfileKind("episode profile", "episode-profiles", EPISODE_PROFILE)

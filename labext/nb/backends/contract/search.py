@@ -15,6 +15,7 @@ from labext.nb.backends import (
     RecordParser,
     Request,
     Steps,
+    create,
     delete,
     event_failure,
     get,
@@ -95,12 +96,7 @@ def _shares(hits: Sequence[Record], column: str) -> dict[tuple[object, object], 
 
 
 LIST_SESSIONS = get("list chat sessions", "chat/sessions")
-CREATE_SESSION = post(
-    "create a chat session",
-    "chat/sessions",
-    "See {action} before you create it again: it may exist already.",
-    Action.list_chats(),
-)
+CREATE_SESSION = create("create a chat session", "chat/sessions", Action.list_chats())
 GET_SESSION = get("get a chat session", "chat/sessions/{session}")
 UPDATE_SESSION = put("update a chat session", "chat/sessions/{session}")
 DELETE_SESSION = delete("delete a chat session", "chat/sessions/{session}")

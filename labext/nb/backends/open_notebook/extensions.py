@@ -9,7 +9,7 @@ from labext.actions import Action
 from labext.errors import LabextError, NotFoundError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, event_failure, get, post, put
+from labext.nb.backends import Request, Steps, create, delete, event_failure, get, post, put
 from labext.nb.backends.contract import extensions
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.search import message_record
@@ -159,11 +159,8 @@ CREATE_INSIGHT = post(
     Action.list_source_insights(),
 )
 DELETE_INSIGHT = delete("delete an insight", "insights/{insight}")
-SAVE_INSIGHT = post(
-    "copy an insight into a note",
-    "insights/{insight}/save-as-note",
-    "See {action} before you copy it again: it may exist already.",
-    Action.list_notes(),
+SAVE_INSIGHT = create(
+    "copy an insight into a note", "insights/{insight}/save-as-note", Action.list_notes()
 )
 EMBED_ITEM = Operation(
     "compute vectors",
@@ -284,12 +281,7 @@ def _check_embedding_model() -> Steps[None]:
 _CHATS_PATH = "sources/{source}/chat/sessions"
 _CHAT_PATH = f"{_CHATS_PATH}/{{chat}}"
 LIST_SOURCE_CHATS = get("list chats about a source", _CHATS_PATH)
-CREATE_SOURCE_CHAT = post(
-    "create a chat about a source",
-    _CHATS_PATH,
-    "See {action} before you create it again: it may exist already.",
-    Action.list_source_chats(),
-)
+CREATE_SOURCE_CHAT = create("create a chat about a source", _CHATS_PATH, Action.list_source_chats())
 GET_SOURCE_CHAT = get("get a chat about a source", _CHAT_PATH)
 UPDATE_SOURCE_CHAT = put("update a chat about a source", _CHAT_PATH)
 DELETE_SOURCE_CHAT = delete("delete a chat about a source", _CHAT_PATH)
