@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from numbers import Integral
 from operator import contains, eq, ge, gt, le, lt
 from typing import Any, NamedTuple
@@ -177,17 +178,16 @@ def _any_name_matches(record: Record, predicate: Callable[[str], bool]) -> bool:
     return any(predicate(name.casefold()) for name in names if isinstance(name, str))
 
 
-def _name_filter(parameter_name: str, compare: Callable[[str, str], bool]) -> FilterFactory:
-    def make(name: str, value: Any) -> Filter:
-        required = check_text(name, value)
-        folded = required.casefold()
-        return Filter(
-            lambda record: _any_name_matches(record, lambda own: compare(own, folded)),
-            _NAME_FIELDS,
-            {parameter_name: required},
-        )
-
-    return make
+def _name_filter(
+    parameter_name: str, compare: Callable[[str, str], bool], name: str, value: Any
+) -> Filter:
+    required = check_text(name, value)
+    folded = required.casefold()
+    return Filter(
+        lambda record: _any_name_matches(record, lambda own: compare(own, folded)),
+        _NAME_FIELDS,
+        {parameter_name: required},
+    )
 
 
 def _names_filter(name: str, value: Any) -> Filter:
@@ -224,20 +224,18 @@ def _bases_filter(name: str, value: Any) -> Filter:
     return Filter(matches, ("bases", "isCircular"), parameters)
 
 
-def _any_of(parameter_name: str, *path: str, single: bool = False) -> FilterFactory:
-    """Return a factory of filters that compare the text at a path with one or several values."""
-
-    def make(name: str, value: Any) -> Filter:
-        required = (check_text(name, value),) if single else _check_texts(name, value)
-        allowed = set(required)
-        return Filter(
-            lambda record: _value_at(record, path, required[0]) in allowed,
-            path[:1],
-            values=required,
-            values_parameter=parameter_name,
-        )
-
-    return make
+def _any_of(
+    parameter_name: str, path: tuple[str, ...], name: str, value: Any, *, single: bool = False
+) -> Filter:
+    """Return a filter that compares the text at a path with one or several values."""
+    required = (check_text(name, value),) if single else _check_texts(name, value)
+    allowed = set(required)
+    return Filter(
+        lambda record: _value_at(record, path, required[0]) in allowed,
+        path[:1],
+        values=required,
+        values_parameter=parameter_name,
+    )
 
 
 def _value_at(record: Record, path: tuple[str, ...], default: str) -> Any:
@@ -250,16 +248,13 @@ def _value_at(record: Record, path: tuple[str, ...], default: str) -> Any:
     return item if isinstance(item, str) else None
 
 
-def _time_filter(name: str) -> FilterFactory:
-    def make(_: str, value: Any) -> Filter:
-        required = parse_time_range(value)
-        return Filter(
-            lambda record: name not in record or required.contains(record[name]),
-            (name,),
-            {name: str(required)},
-        )
-
-    return make
+def _time_filter(field: str, _: str, value: Any) -> Filter:
+    required = parse_time_range(value)
+    return Filter(
+        lambda record: field not in record or required.contains(record[field]),
+        (field,),
+        {field: str(required)},
+    )
 
 
 def _archive_reason_filter(name: str, value: Any) -> Filter:
@@ -276,23 +271,20 @@ def _archive_reason_filter(name: str, value: Any) -> Filter:
     return Filter(matches, ("archiveRecord",), {"archiveReason": required})
 
 
-def _length_filter(compare: Callable[[int, int], bool]) -> FilterFactory:
-    def make(name: str, value: Any) -> Filter:
-        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
-            raise InputError(
-                f"{quote_value(value)} is not a length.", f"Give {name} as a number of bases."
-            )
-        required = int(value)
+def _length_filter(compare: Callable[[int, int], bool], name: str, value: Any) -> Filter:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+        raise InputError(
+            f"{quote_value(value)} is not a length.", f"Give {name} as a number of bases."
+        )
+    required = int(value)
 
-        def matches(record: Record) -> bool:
-            length, bases = record.get("length"), record.get("bases")
-            if not isinstance(length, int) and isinstance(bases, str):
-                length = len(bases)
-            return isinstance(length, int) and compare(length, required)
+    def matches(record: Record) -> bool:
+        length, bases = record.get("length"), record.get("bases")
+        if not isinstance(length, int) and isinstance(bases, str):
+            length = len(bases)
+        return isinstance(length, int) and compare(length, required)
 
-        return Filter(matches, ("length",))
-
-    return make
+    return Filter(matches, ("length",))
 
 
 def _circular_filter(name: str, value: Any) -> Filter:
@@ -305,20 +297,20 @@ def _circular_filter(name: str, value: Any) -> Filter:
 
 
 FILTER_FACTORIES: Mapping[str, FilterFactory] = {
-    "ids": _any_of("ids", "id"),
-    "name": _name_filter("name", eq),
-    "name_includes": _name_filter("nameIncludes", contains),
+    "ids": partial(_any_of, "ids", ("id",)),
+    "name": partial(_name_filter, "name", eq),
+    "name_includes": partial(_name_filter, "nameIncludes", contains),
     "names": _names_filter,
     "bases": _bases_filter,
-    "folder_id": _any_of("folderId", "folderId", single=True),
-    "project_id": _any_of("projectId", "projectId", single=True),
-    "schema_id": _any_of("schemaId", "schema", "id", single=True),
-    "created_at": _time_filter("createdAt"),
-    "modified_at": _time_filter("modifiedAt"),
+    "folder_id": partial(_any_of, "folderId", ("folderId",), single=True),
+    "project_id": partial(_any_of, "projectId", ("projectId",), single=True),
+    "schema_id": partial(_any_of, "schemaId", ("schema", "id"), single=True),
+    "created_at": partial(_time_filter, "createdAt"),
+    "modified_at": partial(_time_filter, "modifiedAt"),
     "archive_reason": _archive_reason_filter,
-    "creator_ids": _any_of("creatorIds", "creator", "id"),
-    "min_length": _length_filter(ge),
-    "max_length": _length_filter(le),
+    "creator_ids": partial(_any_of, "creatorIds", ("creator", "id")),
+    "min_length": partial(_length_filter, ge),
+    "max_length": partial(_length_filter, le),
     "circular": _circular_filter,
 }
 
