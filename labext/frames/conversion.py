@@ -186,10 +186,6 @@ def _only_text(cells: list[Any]) -> bool:
     return {str, type(None)}.issuperset(map(type, cells))
 
 
-def _category_array(cells: list[Any]) -> Any:
-    return pd.Categorical(_text_array(cells))
-
-
 def _time_array(cells: list[Any]) -> Any:
     if not _only_text(cells):
         cells = [cell if isinstance(cell, str) else None for cell in cells]
@@ -289,7 +285,7 @@ _CONVERTERS: Mapping[Kind, Callable[[list[Any]], Any]] = {
     "number": _number_array,
     "integer": _integer_array,
     "boolean": _boolean_array,
-    "category": _category_array,
+    "category": lambda cells: pd.Categorical(_text_array(cells)),
     "json": _json_array,
     "value": lambda cells: _object_array(cells),
 }

@@ -40,7 +40,11 @@ def _remove_magics(ip: InteractiveShell) -> None:
                 del table[name]
     if ip.Completer is not None:
         matchers = ip.Completer.custom_matchers
-        matchers[:] = [m for m in matchers if not _is_ours(m)]
+        matchers[:] = [
+            m
+            for m in matchers
+            if not str(getattr(m, "matcher_identifier", "")).startswith("labext.")
+        ]
     if _rewrite_help in ip.input_transformers_cleanup:
         ip.input_transformers_cleanup.remove(_rewrite_help)
 
@@ -111,7 +115,3 @@ def _lazy_matcher(ip: InteractiveShell, name: str) -> Any:
 
     declared: Any = context_matcher(identifier=f"labext.{name}", priority=200)
     return declared(matcher)
-
-
-def _is_ours(matcher: Any) -> bool:
-    return str(getattr(matcher, "matcher_identifier", "")).startswith("labext.")
