@@ -241,12 +241,10 @@ def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: 
         "Expected: 2 h of computing (60 min to 4 h), 4 weighted hours, by 3 earlier runs. "
         "8 weighted hours of the budget are left."
     )
-    used.usage = {"budgetLeft": 3.9}
-    expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
-    assert str(expected).endswith("Only 3.9 weighted hours of the budget are left.")
-    used.usage = {"budgetLeft": 1500.0}
-    expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
-    assert str(expected).endswith(" 1,500 weighted hours of the budget are left.")
+    for left, expected_end in ((3.9, "Only 3.9 weighted hours"), (1500.0, " 1,500 weighted hours")):
+        used.usage = {"budgetLeft": left}
+        expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
+        assert str(expected).endswith(f"{expected_end} of the budget are left.")
 
 
 @pytest.mark.faults
