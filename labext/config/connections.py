@@ -70,12 +70,10 @@ def connection(service: Service, profile: str | None = None) -> Connection:
 def connection_with_secrets(service: Service, profile: str | None = None) -> Connection:
     """Return the connection with all its secrets, also after `sign_out`."""
     check_service(service)
+    if profile == SANDBOX:
+        return connection_from_sandbox(service)
     if profile is not None:
-        return (
-            connection_from_sandbox(service)
-            if profile == SANDBOX
-            else connection_from_profile(service, profile)
-        )
+        return connection_from_profile(service, profile)
     if service in _chosen_profiles:
         name, options = _chosen_profiles[service]
         result = connection_with_secrets(service, name)
@@ -202,11 +200,9 @@ def connection_from_sandbox(service: Service) -> Connection:
         entry = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))[service]
         base_url = str(entry["base_url"])
     except (OSError, ValueError, KeyError, TypeError):
-        entry = None
-    if entry is None:
         raise SetupError(
             f"The sandbox's {service} service is not running.", action=Action.start_sandbox()
-        )
+        ) from None
     # The sandbox's own secrets come first. ID tokens are requested by `oidc_secret` when needed.
     secrets = {
         secret: entry.get(secret) or _environment_secret(service, secret)

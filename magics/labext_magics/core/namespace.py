@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import CommandInterrupted, InputError
-from labext.messages import suggest
 from labext_magics.core.line import closing_brace
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Namespace:
         next_step += "; quote a text with braces." if suffix else "."
         return InputError(
             f"There is no variable `{messages.shorten(name)}`{suffix}.",
-            suggest(name, names, next_step, "`{}`"),
+            messages.suggest(name, names, next_step, "`{}`"),
         )
 
 

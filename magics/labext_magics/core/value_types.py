@@ -157,10 +157,6 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
     return scope.variable(value)
 
 
-def _new_variable(raw: Raw, scope: Namespace) -> str:
-    return check_name(_text(raw, scope))
-
-
 def _comma_separated(raw: Raw, scope: Namespace) -> list[str]:
     """Parse comma-separated words, or an expression that evaluates to a list of them."""
     value = _object(raw, scope)
@@ -319,7 +315,9 @@ POSITIVE = ValueType(
 VARIABLE = ValueType(
     "VARIABLE", "the name of a variable, or {an expression}", _variable, "variables"
 )
-NEW_VARIABLE = ValueType("VARIABLE", "the name of a variable", _new_variable)
+NEW_VARIABLE = ValueType(
+    "VARIABLE", "the name of a variable", lambda raw, scope: check_name(_text(raw, scope))
+)
 INPUTS = ValueType("{LIST}", "{a list}, or one text", _inputs)
 SETTING = ValueType("SETTING=VALUE", "SETTING=VALUE, or {a dict}", _settings, "settings")
 SLOT_MODEL = ValueType("SLOT=MODEL", "SLOT=MODEL", _columns, "assignments")
