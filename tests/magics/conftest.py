@@ -10,8 +10,9 @@ from pathlib import Path
 import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run, User
+from labext_test_shell import Refused, Run, User
 
+from labext.errors import LabextError
 from labext.sandbox import Sandbox
 
 
@@ -89,5 +90,20 @@ def printed(run: Run, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str
         capsys.readouterr()
         run(cell)
         return capsys.readouterr().out
+
+    return run_cell
+
+
+@pytest.fixture
+def refused(shell: InteractiveShell) -> Refused:
+    """Run a cell that fails; return the error, of a kind, one line and with a next step."""
+
+    def run_cell(cell: str, kind: type[LabextError] = LabextError) -> LabextError:
+        error = shell.run_cell(cell, store_history=True).error_in_exec
+        assert isinstance(error, kind), (cell, error)
+        assert "\n" not in str(error)
+        assert error.next_step.endswith((".", "?")), error.next_step
+        assert len(error._render_traceback_()) == 1
+        return error
 
     return run_cell

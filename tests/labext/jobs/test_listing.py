@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,6 +33,15 @@ def split(client: JobsClient, ledger: Any) -> Any:
     return ledger
 
 
+def pages(client: JobsClient, **arguments: Any) -> Iterator[pd.DataFrame]:
+    """List jobs in pages that continue one another."""
+    key = None
+    while key != "":
+        page = client.jobs(**arguments, start_key=key)
+        yield page
+        key = page.attrs["start_key"]
+
+
 def test_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
     table = client.jobs()
     assert table["JobName"].tolist() == ["newer", "folds", "older"]
@@ -57,12 +67,7 @@ def test_limit_counts_merged_rows(client: JobsClient, split: Any) -> None:
 def test_split_batch_occurs_once_in_lists_that_continue_one_another(
     client: JobsClient, split: Any, limit: int, state: str | None
 ) -> None:
-    names: list[str] = []
-    key: str | None = None
-    while key != "":
-        page = client.jobs(limit=limit, start_key=key, state=state)
-        names += page["JobName"].tolist()
-        key = page.attrs["start_key"]
+    names = [name for page in pages(client, limit=limit, state=state) for name in page["JobName"]]
     assert names == client.jobs(state=state)["JobName"].tolist()
     assert "folds" in names
 
@@ -154,11 +159,8 @@ def test_list_of_a_split_batch_continues_where_it_was_truncated(
     del split.rows["folds-part2of3"], split.members["folds-part2of3"]
     for state, limit in ((None, 6), (None, 10), ("queued", 10), ("queued", 6)):
         names: list[str] = []
-        key = None
-        while key != "":
-            page = client.jobs(batch="folds", limit=limit, start_key=key, state=state)
+        for page in pages(client, batch="folds", limit=limit, state=state):
             names += page["Name"].tolist()
-            key = page.attrs["start_key"]
             client._journal.forget("folds")
             client._parts.forget("folds")
         assert names == [name for name in FRAME["name"] if not 10 <= int(name[1:]) < 20]
@@ -388,12 +390,8 @@ def test_batch_that_seems_to_match_by_some_parts_does_not_raise_the_limit(
         ledger.complete(f"s-part{part}of2")
         for name in names:
             ledger.add(name, JobStatus="Complete")
-    pages, key = [], None
-    while key != "":
-        page = client.jobs(state="failed", limit=1, start_key=key)
-        pages.append(page["JobName"].tolist())
-        key = page.attrs["start_key"]
-    assert pages == [["c"], ["b"], ["a"]]
+    names = [page["JobName"].tolist() for page in pages(client, state="failed", limit=1)]
+    assert names == [["c"], ["b"], ["a"]]
 
 
 def test_batch_that_matches_only_with_unlisted_parts_counts_for_the_limit(
@@ -403,12 +401,8 @@ def test_batch_that_matches_only_with_unlisted_parts_counts_for_the_limit(
         ledger.add_batch(f"s-part{part}of2", {"x": {}})
         ledger.complete(f"s-part{part}of2")
         ledger.add(f"j{part}", JobStatus="Complete")
-    pages, key = [], None
-    while key != "":
-        page = client.jobs(state="complete", limit=2, start_key=key)
-        pages.append(page["JobName"].tolist())
-        key = page.attrs["start_key"]
-    assert pages[:2] == [["j2", "s"], ["j1"]]
+    names = [page["JobName"].tolist() for page in pages(client, state="complete", limit=2)]
+    assert names[:2] == [["j2", "s"], ["j1"]]
 
 
 def test_filter_without_a_match(client: JobsClient, many: Any) -> None:

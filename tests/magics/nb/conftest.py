@@ -10,12 +10,10 @@ import labext_test_shell
 import open_notebook
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Refused
 from open_notebook import Replay
 from openai_server import OpenAI, serving
 
 from labext.cli import examples
-from labext.errors import LabextError
 from labext.nb import polling
 from labext.sandbox import Sandbox
 from labext_magics.core import grammar
@@ -82,21 +80,6 @@ def open_notebook_server(shell: InteractiveShell) -> Iterator[Replay]:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
         yield replay
         assert not replay.faults
-
-
-@pytest.fixture
-def refused(shell: InteractiveShell) -> Refused:
-    """Run a cell that fails; return the error, of a kind, one line and with a next step."""
-
-    def run_cell(cell: str, kind: type[LabextError] = LabextError) -> LabextError:
-        error = shell.run_cell(cell, store_history=True).error_in_exec
-        assert isinstance(error, kind), (cell, error)
-        assert "\n" not in str(error)
-        assert error.next_step.endswith((".", "?")), error.next_step
-        assert len(error._render_traceback_()) == 1
-        return error
-
-    return run_cell
 
 
 @pytest.fixture(scope="session")
