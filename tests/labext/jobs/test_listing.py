@@ -390,8 +390,8 @@ def test_batch_that_seems_to_match_by_some_parts_does_not_raise_the_limit(
         ledger.complete(f"s-part{part}of2")
         for name in names:
             ledger.add(name, JobStatus="Complete")
-    names = [page["JobName"].tolist() for page in pages(client, state="failed", limit=1)]
-    assert names == [["c"], ["b"], ["a"]]
+    listed = [page["JobName"].tolist() for page in pages(client, state="failed", limit=1)]
+    assert listed == [["c"], ["b"], ["a"]]
 
 
 def test_batch_that_matches_only_with_unlisted_parts_counts_for_the_limit(
