@@ -87,8 +87,10 @@ def count_stereocentres(molecule: Any) -> int:
 
 FORCE_FIELDS = {"mmff94": "MMFF94", "mmff94s": "MMFF94s", "uff": "UFF"}
 _MAX_STEPS = 1000
-_MAX_SYMMETRY_MAPS = 100
+_MAX_SYMMETRY_MAPS = 1000
 """Maximum number of symmetric atom mappings to try per RMSD."""
+_EQUIVALENT_ENDS = ("[OX1-]-*=[OX1]", "[SX1-]-*=[SX1]", "[NX3H2]-C=[NX3H2+]")
+"""Ends of a mesomeric group, such as a carboxylate, that differ only in the written structure."""
 
 
 @dataclass(frozen=True)
@@ -169,9 +171,8 @@ class ConformerDistances:
         self._full = full
         self._bare = Chem.RemoveAllHs(full)
         self._heavy = [atom.GetIdx() for atom in full.GetAtoms() if atom.GetAtomicNum() > 1]
-        atom_maps = self._bare.GetSubstructMatches(
-            self._bare, uniquify=False, maxMatches=_MAX_SYMMETRY_MAPS
-        )
+        graph = _with_equivalent_ends(self._bare)
+        atom_maps = graph.GetSubstructMatches(graph, uniquify=False, maxMatches=_MAX_SYMMETRY_MAPS)
         self._atom_maps = [list(enumerate(atom_map)) for atom_map in atom_maps]
 
     def distance(self, first: Conformer, second: Conformer) -> float:
@@ -206,6 +207,23 @@ class ConformerDistances:
             for other in conformers[1:]
         ]
         return [0.0, *distances]
+
+
+def _with_equivalent_ends(molecule: Any) -> Any:
+    """Return a copy in which the ends of a mesomeric group have the same charge and bond."""
+    from rdkit import Chem
+
+    matches = [
+        match
+        for smarts in _EQUIVALENT_ENDS
+        for match in molecule.GetSubstructMatches(Chem.MolFromSmarts(smarts))
+    ]
+    copy = Chem.RWMol(molecule)
+    for first, center, second in matches:
+        for end in (first, second):
+            copy.GetAtomWithIdx(end).SetFormalCharge(0)
+            copy.GetBondBetweenAtoms(center, end).SetBondType(Chem.BondType.ONEANDAHALF)
+    return copy
 
 
 MAX_ATOMS, MAX_CONFORMERS, MAX_TOTAL_ATOMS = 60, 100, 1200

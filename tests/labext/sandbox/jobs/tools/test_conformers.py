@@ -93,6 +93,21 @@ def test_conformers_are_distinct_and_ranked_by_energy(tmp_path):
 def test_rotating_a_symmetric_group_gives_no_new_conformer(tmp_path):
     score, _ = run(tmp_path / "out", "Cc1ccc(cc1)C(F)(F)F", conformers=10, rmsdThreshold=0.3)
     assert score["conformers"] == 1
+    butyls = "CC(C)(C)c1cc(C(C)(C)C)c(O)c(C(C)(C)C)c1"  # has 432 symmetric mappings
+    score, _ = run(tmp_path / "three", butyls, conformers=10)
+    assert score["conformers"] == 1
+
+
+@pytest.mark.parametrize("end", ["C(=O)[O-]", "[N+](=O)[O-]", "S(=O)(=O)[O-]", "C(=S)[S-]"])
+def test_rotating_a_mesomeric_group_gives_no_new_conformer(tmp_path, end):
+    _, rows = run(tmp_path / "out", f"CCC{end}", conformers=20)
+    energies = [row["energy"] for row in rows]
+    assert all(energies.count(energy) <= 2 for energy in energies)  # mirror images
+
+
+def test_ends_of_a_carboxylic_acid_differ(tmp_path):
+    _, rows = run(tmp_path / "out", "CCCC(=O)O", conformers=20, rmsdThreshold=0.3)
+    assert len(rows) > len(run(tmp_path / "ion", "CCCC(=O)[O-]", conformers=20)[1])
 
 
 def test_files_are_reproducible_for_a_seed(tmp_path):
