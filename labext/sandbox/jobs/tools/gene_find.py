@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from labext.dna import reverse_complement
 from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
@@ -131,22 +132,27 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     records, mode = _read_records(text, request)
     genes = _find_genes(records, mode, request)
     _write_gff(records, genes, out / "genes.gff3")
-    _outputs.write_csv(out / "genes.csv", _COLUMNS, (_gene_row(name, gene) for name, gene in genes))
+    _outputs.write_csv(out / "genes.csv", _COLUMNS, (_gene_row(*gene) for gene in genes))
     if genes:
         _write_fasta(genes, out)
     bases = sum(map(len, records.values()))
-    counts = {base: sum(s.count(base) for s in records.values()) for base in _inputs.DNA.letters}
     return {
         "sequences": len(records),
         "genes": len(genes),
         "mode": mode,
         "coding": round(100 * _covered_bases(genes) / bases, 2),
-        "gc": round(100 * (counts["G"] + counts["C"]) / max(1, sum(counts.values())), 2),
+        "gc": round(_gc_content(records.values()), 2),
     }
 
 
-_Genes = list[tuple[str, Any]]
-"""Name of the sequence and gene (`pyrodigal.Gene`), in order of position."""
+def _gc_content(sequences: Collection[str]) -> float:
+    """Return the percentage of G and C among the unambiguous bases."""
+    a, c, g, t = (sum(letters.count(base) for letters in sequences) for base in _inputs.DNA.letters)
+    return 100 * (c + g) / max(1, a + c + g + t)
+
+
+_Genes = list[tuple[str, Any, str]]
+"""Name of the sequence, gene (`pyrodigal.Gene`) and its bases as read, in order of position."""
 
 
 def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes:
@@ -163,8 +169,16 @@ def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes
             message = " ".join(str(error).split()).rstrip(".")
             raise ToolError(f"sequences: no model can be trained on them: {message}.") from None
     return [
-        (name, gene) for name, letters in records.items() for gene in finder.find_genes(letters)
+        (name, gene, _gene_bases(gene, letters))
+        for name, letters in records.items()
+        for gene in finder.find_genes(letters)
     ]
+
+
+def _gene_bases(gene: Any, letters: str) -> str:
+    """Return the bases of a gene; Pyrodigal has N for all ambiguous ones."""
+    bases = letters[gene.begin - 1 : gene.end]
+    return bases if gene.strand > 0 else reverse_complement(bases)
 
 
 _COLUMNS = (
@@ -173,12 +187,12 @@ _COLUMNS = (
 )
 
 
-def _gene_row(name: str, gene: Any) -> tuple[object, ...]:
+def _gene_row(name: str, gene: Any, bases: str) -> tuple[object, ...]:
     """Return a table row: positions from 1, inclusive, `start` < `end`; GC in percent."""
     return (
         *(_gene_name(name, gene), name, gene.begin, gene.end, "+" if gene.strand > 0 else "-"),
-        *(gene.end - gene.begin + 1, "" if gene.start_type == "Edge" else gene.start_type),
-        *(_partial_ends(gene), gene.rbs_motif or "", f"{100 * gene.gc_cont:.1f}"),
+        *(len(bases), "" if gene.start_type == "Edge" else gene.start_type),
+        *(_partial_ends(gene), gene.rbs_motif or "", f"{_gc_content([bases]):.1f}"),
         *(f"{gene.score:.2f}", f"{gene.confidence():.2f}"),
     )
 
@@ -199,7 +213,7 @@ def _write_gff(records: dict[str, str], genes: _Genes, path: Path) -> None:
         file.write("##gff-version 3\n")
         for name, letters in records.items():
             file.write(f"##sequence-region {_escape_gff(name)} 1 {len(letters)}\n")
-        for name, gene in genes:
+        for name, gene, _bases in genes:
             attributes = [f"ID={_escape_gff(_gene_name(name, gene))}"]
             if _partial_ends(gene) != "no":
                 attributes.append("partial=true")
@@ -216,25 +230,23 @@ def _escape_gff(name: str) -> str:
 
 
 def _write_fasta(genes: _Genes, out: Path) -> None:
-    kinds = {"genes.fasta": lambda gene: gene.sequence(), "proteins.fasta": _protein}
     headers = [
         f"{_gene_name(name, gene)} {gene.begin}..{gene.end} {'+' if gene.strand > 0 else '-'}"
-        for name, gene in genes
+        for name, gene, _bases in genes
     ]
-    for file_name, get_sequence in kinds.items():
-        sequences = (get_sequence(gene) for _name, gene in genes)
+    files = {
+        "genes.fasta": (bases for _name, _gene, bases in genes),
+        # Without the stop; the start codon is translated to M.
+        "proteins.fasta": (gene.translate(include_stop=False) for _name, gene, _bases in genes),
+    }
+    for file_name, sequences in files.items():
         _outputs.write_fasta(out / file_name, zip(headers, sequences, strict=True))
-
-
-def _protein(gene: Any) -> str:
-    """Return the protein without the stop; the start codon is translated to M."""
-    return str(gene.translate(include_stop=False))
 
 
 def _covered_bases(genes: _Genes) -> int:
     """Return the number of bases covered by genes, counting overlaps once."""
     covered, last = 0, ("", 0)
-    for name, gene in sorted(genes, key=lambda item: (item[0], item[1].begin)):
+    for name, gene, _bases in sorted(genes, key=lambda item: (item[0], item[1].begin)):
         start = max(gene.begin, last[1] + 1) if name == last[0] else gene.begin
         covered += max(0, gene.end - start + 1)
         last = (name, max(gene.end, last[1]) if name == last[0] else gene.end)

@@ -14,9 +14,11 @@ from job_tools import (
     coding_features,
     genbank_bases,
     read_csv,
+    read_sequences,
     run_tool,
 )
 
+from labext.dna import reverse_complement
 from labext.sandbox.jobs.tools import _inputs, codon_optimise, gene_find
 from labext.sandbox.jobs.tools.tool import ToolError
 
@@ -111,6 +113,8 @@ def test_output_files_agree(tmp_path):
         piece = piece if strand == "+" else piece.translate(COMPLEMENT)[::-1]
         assert genes[row["gene"]] == piece
         assert len(piece) == int(row["length"])
+        gc = 100 * (piece.count("G") + piece.count("C")) / len(piece)
+        assert float(row["gc"]) == pytest.approx(gc, abs=0.051)
         codons = re.findall("...", piece)
         read = codon_optimise.translate_codons(codons).removesuffix("*")
         if row["start_codon"]:
@@ -124,6 +128,18 @@ def test_output_files_agree(tmp_path):
         assert unquote(attributes["ID"]) == row["gene"]
         assert ("partial" in attributes) == (row["partial"] != "no")
     assert {row["sequence"] for row in rows} == {"pPCP1", "b;2=x,y"}
+
+
+@needs_pyrodigal
+def test_genes_keep_their_ambiguous_bases(tmp_path):
+    dna = genbank_bases("NC_005816.gb")[:3000]
+    dna = "".join("RYKMSW"[i % 6] if i % 97 == 0 else base for i, base in enumerate(dna))
+    for strand in (dna, reverse_complement(dna)):
+        _, rows = find(tmp_path, f">a\n{strand}\n")
+        both = strand + reverse_complement(strand)
+        genes = read_sequences(tmp_path / "genes.fasta")
+        assert len(genes) == len(rows) >= 2
+        assert all(gene in both and {*gene} & {*"RYKMSW"} for gene in genes)
 
 
 @needs_pyrodigal
