@@ -10,11 +10,25 @@ _LOCUS = re.compile(
     r"(?: +([A-Z]{3}))?(?: +(\d\d?-[A-Z]{3}-\d{4}))?(?:[ \t\r].*)?$",
     re.M | re.I,
 )
+_JOINED_NAME = re.compile(r"^LOCUS +\S+(?= bp )", re.M)
 
 
 def complete_locus_lines(text: str) -> str:
-    """Add a missing division and date to LOCUS lines, in which Biopython ignores the topology."""
-    return _LOCUS.sub(_complete_line, text)
+    """Complete LOCUS lines that Biopython refuses, or in which it ignores the topology.
+
+    A long name is separated from the length, to which Prokka joins it, and a missing division and
+    date are added.
+    """
+    return _LOCUS.sub(_complete_line, _JOINED_NAME.sub(_separate_length, text))
+
+
+def _separate_length(line: re.Match[str]) -> str:
+    """Return the start of a LOCUS line with a space before the length, counted in the record."""
+    text, (_, end_of_line) = line.string, line.span()
+    end = text.find("\n//", end_of_line)
+    _, _, bases = text[text.find("\nORIGIN", end_of_line, end) + 1 : end].partition("\n")
+    length = len(re.sub(r"[\d\s]+", "", bases))
+    return re.sub(f"(?<=[^ ]){length}$", f" {length}", line[0])
 
 
 def _complete_line(line: re.Match[str]) -> str:

@@ -105,6 +105,23 @@ def test_topology_is_read_without_a_division(tmp_path, rest, circular):
     assert entry.name == record["name"] == "pUC19"
 
 
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [
+        ("NODE_2_length_273755_cov_32.4120 bp   DNA", "NODE_2_length_273755_cov_32.4"),
+        ("gnl|Prokka|PROKKA_contig000120120 bp    DNA", "gnl|Prokka|PROKKA_contig000120"),
+    ],
+)
+@pytest.mark.parametrize("end", ["circular       20-JAN-2015", "circular BCT 20-JAN-2015"])
+def test_length_that_prokka_joins_to_a_long_name_is_read(tmp_path, start, name, end):
+    record = genbank(bases="ACGT" * 30)
+    path = tmp_path / "prokka.gbk"
+    path.write_text(record + re.sub("LOCUS.*", f"LOCUS       {start}     {end}", record))
+    _, entry = importing.read_sequences(path)
+    assert (entry.name, len(entry.bases), entry.circular) == (name, 120, True)
+    assert files.read(path)[1]["isCircular"] is True
+
+
 @pytest.mark.parametrize("end", ["PLN 29-OCT-2019", "29-OCT-2019", ""])
 @pytest.mark.parametrize("kind", ["DNA", "mRNA", "ss-DNA", "ds-RNA", "tRNA"])
 def test_kind_of_molecule_is_kept(tmp_path, kind, end):
