@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 _LOCUS = re.compile(
@@ -38,6 +40,11 @@ def _complete_line(line: re.Match[str]) -> str:
     molecule = f"{strand.lower():3}{kind[:-3]}{kind[-3:].upper()}".ljust(10)
     end = f"{topology.lower():8} {division or 'UNK'} {date or '01-JAN-1980':>11}"
     return f"LOCUS       {name} {length.rjust(columns)} bp {molecule} {end}"
+
+
+def accession_numbers(words: Sequence[str]) -> list[str]:
+    """Return the accessions of a record without the region after them, which the NCBI writes."""
+    return [*takewhile(lambda word: word != "REGION:", words)]
 
 
 def record_name(name: str, file: str) -> str:

@@ -7,7 +7,6 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from labext.errors import InputError
-from labext.genbank import complete_locus_lines, record_name
+from labext.genbank import accession_numbers, complete_locus_lines, record_name
 from labext.messages import quote_value
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.sequences import records
@@ -129,7 +128,7 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
         features = extract_features(record)
     except ValueError as error:
         raise InputError(f"{where}: {error}.", "Correct the feature's location.") from None
-    words = takewhile(lambda word: word != "REGION:", source.get("accessions", ()))
+    words = accession_numbers(source.get("accessions", ()))
     accessions = [word for word in words if word not in ("", ".")]
     annotations = {
         "Definition": record.description.strip(" ."),

@@ -16,7 +16,7 @@ from email.message import EmailMessage
 from itertools import chain, pairwise
 from typing import Any
 
-from labext.genbank import complete_locus_lines
+from labext.genbank import accession_numbers, complete_locus_lines
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.readers import chapter_text, find_heading, read_page
@@ -452,6 +452,7 @@ def _genbank_section(record: Any) -> str:
     blocks = [f"# {_description(record)}", f"Name: {record.name}", f"Length: {length}"]
     for field in _FIELDS:
         value = annotations.get(field, "")
+        value = accession_numbers(value) if field == "accessions" else value
         words = ", ".join(value) if isinstance(value, list) else value
         if words.strip(". "):
             blocks.append(f"{field.capitalize()}: {words}")
@@ -501,7 +502,7 @@ def _place(location: Any, length: int, *, circular: bool) -> str:
     joins_ends = any(a[1] == length and b[0] == 0 for a, b in pairwise(spans))
     if not (circular and joins_ends and end <= start):
         start, end = min(a for a, _ in spans), max(b for _, b in spans)
-    place = f"{start}^{end + 1}" if start == end else f"{start + 1}–{end}"
+    place = f"{start}^{end % length + 1}" if start == end else f"{start + 1}–{end}"
     return f"{place}, reverse strand" if location.strand == -1 else place
 
 

@@ -61,12 +61,18 @@ def test_genbank_file_is_read_as_descriptions_and_features_without_bases(read):
         ("join(1..2,9..12)", ", 1–12"),
         ("join(9..12,J00194.1:1..900)", ", 9–12"),
         ("5^6", ", 5^6"),
+        ("12^1", ", 12^1"),
         ("complement(-2..8)", ""),
     ],
 )
 def test_positions_of_a_feature(read, location, place):
     result = read(GENBANK.replace("complement(3..8)", location).encode(), "plasmid.gbk")
     assert f"- CDS bla{place}: beta-lactamase; resistance to ampicillin" in result.text
+
+
+def test_region_of_a_record_is_no_accession(read):
+    text = GENBANK.replace("X123", "X123 AB_2 REGION: complement(5..16)")
+    assert "\nAccessions: X123, AB_2\n" in read(text.encode(), "region.gb").text
 
 
 def test_topology_without_a_division_is_read(read):
