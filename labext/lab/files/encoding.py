@@ -31,6 +31,9 @@ _NESTED = _NESTED_LIST.split()
 _NAMED = ("creator", "schema")
 """Dictionaries of which a DataFrame has the name, and the other members as `schema.id`."""
 
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}(\.0)?")
+_STRANDS = {"+": "1", "-": "-1", ".": "0"}
+
 _BOOLEANS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 """Booleans as texts and numbers, such as those of SQLite."""
 
@@ -99,12 +102,15 @@ def _cell_value(cell: Any) -> Any:
 def _member_value(name: Any, value: Any) -> Any:
     """Return the value; positions and strands of features as integers.
 
-    They are floats beside missing values, and a strand is a sign in GFF and BED files.
+    They are floats beside missing values and texts in tables read as text, and a strand is a sign
+    in GFF and BED files.
     """
-    if name == "strand" and isinstance(value, str):
-        return {"+": 1, "-": -1, ".": 0}.get(value, value)
-    is_whole = isinstance(value, float) and value.is_integer()
-    return int(value) if is_whole and name in ("start", "end", "strand") else value
+    if name not in ("start", "end", "strand"):
+        return value
+    if isinstance(value, str):
+        text = _STRANDS.get(value, value) if name == "strand" else value
+        return int(text.removesuffix(".0")) if _WHOLE_NUMBER.fullmatch(text) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:

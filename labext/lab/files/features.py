@@ -8,37 +8,38 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from Bio.SeqFeature import (
-    AfterPosition,
-    BeforePosition,
     CompoundLocation,
+    ExactPosition,
     Location,
     SeqFeature,
     SimpleLocation,
     UnknownPosition,
 )
+from Bio.SeqIO.InsdcIO import _insdc_location_string
 
 from labext.lab.files import encoding
 from labext.lab.files.encoding import Fields
 
 
-def local_feature(feature: SeqFeature) -> SeqFeature | None:
+def local_feature(feature: SeqFeature, length: int) -> SeqFeature | None:
     """Return a feature without its parts elsewhere; None if nothing is left.
 
-    These are parts in other records, and those with an unknown end.
+    These are parts in other records or beyond the end of the sequence, and those with an unknown
+    end.
     """
     parts = [] if feature.location is None else list(feature.location.parts)
     local = [
         part
         for part in parts
-        if not part.ref and UnknownPosition not in (type(part.start), type(part.end))
+        if not part.ref
+        and UnknownPosition not in (type(part.start), type(part.end))
+        and int(part.end) <= length
     ]
     if len(local) == len(parts):
         return feature if parts else None
     if not local:
         return None
-    location = (
-        local[0] if len(local) == 1 else CompoundLocation(local, _join_operator(feature.location))
-    )
+    location = local[0] if len(local) == 1 else CompoundLocation(local, feature.location.operator)
     return SeqFeature(location, type=feature.type, qualifiers=feature.qualifiers)
 
 
@@ -62,23 +63,11 @@ def is_compound(location: Location, length: int, *, circular: bool) -> bool:
     """Return True if start, end and strand are not enough to describe a location."""
     parts = _ordered_parts(location)
     ends = [end for part in parts for end in (part.start, part.end)]
-    if any(type(end) in (BeforePosition, AfterPosition) for end in ends):
+    if not all(isinstance(end, ExactPosition) for end in ends):
         return True
     if len(parts) == 2 and circular and _spans_origin(parts, length):
         return int(parts[1].end) > int(parts[0].start) or parts[0].strand != parts[1].strand
     return len(parts) > 1 or int(parts[0].start) == int(parts[0].end)
-
-
-def format_insdc(location: Location, length: int) -> str:
-    """Format a location as in GenBank files, such as `complement(join(1..5,10..20))`."""
-    parts = list(location.parts)
-    spans = [_format_span(part, length) for part in parts]
-    if len(parts) > 1 and all(part.strand == -1 for part in parts):
-        return f"complement({_join_operator(location)}({','.join(spans[::-1])}))"
-    for position, part in enumerate(parts):
-        if part.strand == -1:
-            spans[position] = f"complement({spans[position]})"
-    return spans[0] if len(parts) == 1 else f"{_join_operator(location)}({','.join(spans)})"
 
 
 def _ordered_parts(location: Location) -> list[Any]:
@@ -90,21 +79,6 @@ def _ordered_parts(location: Location) -> list[Any]:
 def _spans_origin(parts: list[Any], length: int) -> bool:
     pairs = itertools.pairwise(parts)
     return any(int(part.end) == length and int(following.start) == 0 for part, following in pairs)
-
-
-def _join_operator(location: Any) -> str:
-    return str(getattr(location, "operator", "join"))
-
-
-def _format_span(part: Any, length: int) -> str:
-    start, end = int(part.start), int(part.end)
-    if start == end:
-        return f"{start or length}^{start % length + 1}"
-    return f"{_format_position(part.start)}{start + 1}..{_format_position(part.end)}{end}"
-
-
-def _format_position(position: Any) -> str:
-    return {BeforePosition: "<", AfterPosition: ">"}.get(type(position), "")
 
 
 PRESERVED_QUALIFIER = "labext"
@@ -167,7 +141,7 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
         for value in values
     ]
     if is_compound(feature.location, length, circular=circular):
-        location = format_insdc(feature.location, length)
+        location = _insdc_location_string(feature.location, length)
         custom_fields.append({"name": LOCATION_FIELD, "value": location})
     return {
         "name": feature_name(feature),

@@ -111,7 +111,7 @@ def from_seqrecord(record: SeqRecord) -> Fields:
         fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
     if fields.get("annotations") == len(record.features):
         circular = _is_circular(record)
-        local = [features.local_feature(feature) for feature in record.features]
+        local = [features.local_feature(feature, len(bases)) for feature in record.features]
         fields["annotations"] = [
             features.to_annotation(feature, len(bases), circular=circular)
             for feature in local

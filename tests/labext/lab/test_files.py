@@ -317,8 +317,8 @@ def test_name_of_a_schema_stays_text_without_its_id(tmp_path: Path) -> None:
     assert read["schema"] == {"id": "ts_1", "name": "Plasmid"}
 
 
-@pytest.mark.parametrize("number", [int, float, np.int64, np.float64])
-@pytest.mark.parametrize("strand", [-1, -1.0, np.int64(-1), "-"])
+@pytest.mark.parametrize("number", [int, float, np.int64, np.float64, str, lambda n: f"{n}.0"])
+@pytest.mark.parametrize("strand", [-1, -1.0, np.int64(-1), "-", "-1"])
 def test_features_of_a_frame_keep_position_and_strand(
     number: Any, strand: Any, tmp_path: Path
 ) -> None:
@@ -430,9 +430,9 @@ def test_foreign_files_round_trip(
 
 
 def test_features_without_a_valid_position_are_left_out_with_a_warning(tmp_path: Path) -> None:
-    lines = [line for name in ("across", "kept", "other") for line in feature_lines(name)]
+    lines = [line for name in POSITIONS for line in feature_lines(name)]
     path = write_genbank(tmp_path / "map.gb", "pX", lines)
-    with pytest.warns(UserWarning, match="^pX: left out 2 features .*: across and 1 more") as shown:
+    with pytest.warns(UserWarning, match="^pX: left out 3 features .*: across and 2 more") as shown:
         (record,) = files.read(path)
     assert len(shown) == 1
     assert [item["name"] for item in record["annotations"]] == ["kept"]
@@ -440,7 +440,7 @@ def test_features_without_a_valid_position_are_left_out_with_a_warning(tmp_path:
         files.write(PRIMER, path)  # without a warning about the other file
 
 
-POSITIONS = {"across": "15..4", "kept": "3..9", "other": "J00194.1:1..9"}
+POSITIONS = {"across": "15..4", "kept": "3..9", "other": "J00194.1:1..9", "long": "15..21"}
 
 
 def feature_lines(name: str) -> list[str]:

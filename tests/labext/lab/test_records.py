@@ -16,9 +16,12 @@ from Bio.SeqFeature import (
     AfterPosition,
     BeforePosition,
     CompoundLocation,
+    ExactPosition,
+    OneOfPosition,
     SeqFeature,
     SimpleLocation,
     UnknownPosition,
+    WithinPosition,
 )
 from Bio.SeqRecord import SeqRecord
 from hypothesis import given
@@ -382,6 +385,8 @@ def test_feature_across_the_origin_is_one_feature(
     [
         SimpleLocation(3, 9, 1),
         SimpleLocation(BeforePosition(3), AfterPosition(9), -1),
+        SimpleLocation(WithinPosition(4, 4, 9), 20, 1),
+        SimpleLocation(3, OneOfPosition(12, [ExactPosition(9), ExactPosition(12)]), -1),
         SimpleLocation(7, 7, 1),
         SimpleLocation(100, 100, 1),  # 100^1
         SimpleLocation(100, 100, -1),
