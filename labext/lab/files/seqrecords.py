@@ -134,9 +134,10 @@ def from_seqrecord(record: SeqRecord) -> Fields:
 
 def _visible_fields(record: SeqRecord) -> Fields:
     """Return the fields of a record that a file represents; bases and annotations as counts."""
+    names = [name for name in (record.id, record.name) if name not in _UNKNOWN] or [None]
     fields = {
-        "id": record.id if record.id not in _UNKNOWN else record.name,
-        "name": record.name if record.name not in _UNKNOWN else record.id,
+        "id": names[0],
+        "name": names[-1],
         "bases": len(record),
         "length": len(record),
         "isCircular": _is_circular(record),

@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 
 from labext.errors import InputError
 from labext.frames.views import frame_html, frame_text
+from labext.lab import files
 from labext.lab.files.seqrecords import from_seqrecord, to_seqrecord
 from labext.lab.sequences.frames import (
     COLUMN_KINDS,
@@ -480,6 +481,14 @@ def test_changes_to_the_seqrecord_are_kept() -> None:
     [annotation] = restored["annotations"]
     assert (annotation["name"], annotation["start"], annotation["end"]) == ("other", 2, 8)
     assert annotation["strand"] == -1
+
+
+def test_seqrecord_without_a_name_has_none() -> None:
+    assert from_seqrecord(SeqRecord(Seq("ACGT"), id="X1"))["name"] == "X1"
+    record = from_seqrecord(SeqRecord(Seq("ACGT")))
+    assert (record["id"], record["name"]) == (None, None)
+    with pytest.raises(InputError, match="without a name: row 0"):
+        files.write(record, "x.fa")
 
 
 def test_slice_keeps_its_features() -> None:
