@@ -1,4 +1,4 @@
-"""Repair GenBank files that Biopython misreads."""
+"""Repair GenBank files that Biopython misreads, and format locations without writing a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 _LOCUS = re.compile(
     r"^LOCUS +(\S+) +(\d+) bp +(?:([dms]s-)?(\S+) +)?(linear|circular)"
@@ -50,3 +51,26 @@ def accession_numbers(words: Sequence[str]) -> list[str]:
 def record_name(name: str, file: str) -> str:
     """Return a record's name; that of its file if it is `Exported`, which SnapGene writes."""
     return Path(file.removesuffix(".gz")).stem if name == "Exported" else name
+
+
+def format_location(location: Any, length: int) -> str:
+    """Format a Biopython location as in GenBank files, such as `complement(join(1..5,10..20))`."""
+    parts = list(location.parts)
+    if len(parts) == 1:
+        return _format_part(parts[0], length)
+    if location.strand != -1:
+        return f"{location.operator}({','.join(_format_part(part, length) for part in parts)})"
+    spans = ",".join(_format_span(part, length) for part in parts[::-1])
+    return f"complement({location.operator}({spans}))"
+
+
+def _format_part(part: Any, length: int) -> str:
+    span = _format_span(part, length)
+    return f"complement({span})" if part.strand == -1 else span
+
+
+def _format_span(part: Any, length: int) -> str:
+    start, end = int(part.start), int(part.end)
+    if start == end:
+        return f"{start or length}^{start % length + 1}"
+    return f"{part.start + 1}..{part.end}"

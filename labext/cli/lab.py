@@ -428,9 +428,8 @@ def add_folder(admin: Admin, name: str, project: str) -> Result:
 def import_sequences(admin: Admin, file: Path, folder: str, creator: str | None) -> Result:
     """Import the sequences of a FASTA or GenBank file, gzipped or not.
 
-    Features keep their outer positions and their strand, translated ones also their exons. Inexact
-    ends, sites between two bases, the parts of other features, parts in other records, features
-    with invalid positions, references and comments are lost.
+    Parts of features in other records, features with invalid positions, references and comments
+    are lost.
     """
     created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)

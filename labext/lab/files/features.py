@@ -15,8 +15,8 @@ from Bio.SeqFeature import (
     SimpleLocation,
     UnknownPosition,
 )
-from Bio.SeqIO.InsdcIO import _insdc_location_string
 
+from labext.genbank import format_location
 from labext.lab.files import encoding
 from labext.lab.files.encoding import Fields
 
@@ -141,7 +141,7 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
         for value in values
     ]
     if is_compound(feature.location, length, circular=circular):
-        location = _insdc_location_string(feature.location, length)
+        location = format_location(feature.location, length)
         custom_fields.append({"name": LOCATION_FIELD, "value": location})
     return {
         "name": feature_name(feature),

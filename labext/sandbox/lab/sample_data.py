@@ -17,7 +17,7 @@ from labext.sandbox.core.database import Database, count_rows
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.endpoints import CAMPUS
 from labext.sandbox.lab.sequences import importing
-from labext.sandbox.lab.sequences.features import SequenceFeatures
+from labext.sandbox.lab.sequences.features import LOCATION_FIELD, SequenceFeatures
 from labext.sandbox.lab.sequences.importing import insert_rows
 from labext.sandbox.lab.sequences.records import (
     FilingContext,
@@ -75,6 +75,10 @@ def _features_within(
 
 def _shift_feature(feature: Record, first: int, span: int, offset: int, total: int) -> Record:
     shifted = feature | {"start": first, "end": first + span}
+    if "customFields" in feature:
+        shifted["customFields"] = [
+            item for item in feature["customFields"] if item["name"] != LOCATION_FIELD
+        ]
     if "bindPosition" in feature:
         shifted["bindPosition"] = (feature["bindPosition"] - offset) % total
     if "regions" in feature:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from labext.genbank import format_location
 from labext.sandbox.lab.tables import Record
 
 DEFAULT_COLOR = "#B4ABAC"
@@ -47,6 +49,13 @@ _GENETIC_CODES = {
 
 _NAME_QUALIFIERS = ("label", "gene", "product", "standard_name", "locus_tag", "note")
 _MAX_NAME_LENGTH = 60
+_COLOR_QUALIFIERS = ("ApEinfo_fwdcolor", "ApEinfo_revcolor")
+_HEX_COLOR = re.compile("#[0-9A-Fa-f]{6}")
+_LABEXT_QUALIFIER = "labext"
+"""The qualifier for values that exported files can't represent otherwise."""
+
+LOCATION_FIELD = "location"
+"""The custom field with the location of a feature that has several parts or inexact ends."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def extract_features(record: Any) -> SequenceFeatures:
         if location is None:
             omitted += 1
             continue
-        annotation = _build_annotation(feature, location)
+        annotation = _build_annotation(feature, location, len(record.seq))
         features.annotations.append(annotation)
         if feature.type == "CDS" and _is_translated(feature):
             skipped = _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1
@@ -159,16 +168,39 @@ def _joins_at_origin(regions: Sequence[tuple[int, int]], length: int) -> bool:
     return any(before[1] == length and after[0] == 0 for before, after in pairwise(regions))
 
 
-def _build_annotation(feature: Any, location: FeatureLocation) -> Record:
-    return {
+def _build_annotation(feature: Any, location: FeatureLocation, length: int) -> Record:
+    annotation = {
         "name": _feature_name(feature),
         "type": feature.type,
         "start": location.start,
         "end": location.end,
         "strand": location.strand,
-        "color": COLORS.get(feature.type, DEFAULT_COLOR),
+        "color": _feature_color(feature),
         **_notes(feature.qualifiers),
     }
+    if not _is_described(feature.location, location):
+        text = format_location(feature.location, length)
+        annotation["customFields"].append({"name": LOCATION_FIELD, "value": text})
+    return annotation
+
+
+def _is_described(written: Any, location: FeatureLocation) -> bool:
+    """Return whether start, end and strand describe the location that is written in the file."""
+    from Bio.SeqFeature import ExactPosition
+
+    parts = written.parts
+    if any(part.ref for part in parts):
+        return True  # the parts in this record
+    across_origin = len(parts) == 2 and location.end <= location.start and location.strand != 0
+    is_exact = all(isinstance(end, ExactPosition) for p in parts for end in (p.start, p.end))
+    return is_exact and (across_origin or (len(parts) == 1 and parts[0].start != parts[0].end))
+
+
+def _feature_color(feature: Any) -> str:
+    """Return the color that ApE and labext write to files, or that of the feature's type."""
+    values = (str(v) for name in _COLOR_QUALIFIERS for v in feature.qualifiers.get(name, ()))
+    colors = (value.upper() for value in values if _HEX_COLOR.fullmatch(value))
+    return next(colors, COLORS.get(feature.type, DEFAULT_COLOR))
 
 
 def _feature_name(feature: Any) -> str:
@@ -187,7 +219,8 @@ def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
         {"name": name, "value": str(value)}
         for name, values in qualifiers.items()
         for value in values
-        if name not in ("note", "translation")
+        if name not in ("note", "translation", _LABEXT_QUALIFIER)
+        and not (name in _COLOR_QUALIFIERS and _HEX_COLOR.fullmatch(str(value)))
     ]
     return {"notes": "; ".join(map(str, qualifiers.get("note", ()))), "customFields": custom_fields}
 

@@ -188,6 +188,47 @@ def test_genbank_file_of_an_old_mac_is_imported(tmp_path):
     assert len(entry.bases) == 4923
 
 
+LOCATIONS = [
+    "3..9",
+    "complement(<2..>8)",
+    "(2.4)..9",
+    "join(1..4,8..12)",
+    "complement(join(<1..4,8..12))",
+    "order(2..4,8..9)",
+    "join(2..4,complement(8..9))",
+    "5^6",
+    "join(12..16,1..4)",
+    "complement(join(12..16,1..4))",
+    "12",
+]
+
+
+def test_exported_sequence_keeps_its_features(own_lists, put, tmp_path):
+    """It goes through the platform and a file, twice."""
+    lines = [
+        line
+        for number, location in enumerate(LOCATIONS)
+        for line in (
+            f"     misc_feature    {location}",
+            f'{" " * 21}/label="f{number}"',
+            f'{" " * 21}/ApEinfo_fwdcolor="#12abcd"',
+        )
+    ]
+    empty = genbank(bases="ACGT" * 4).replace("linear  ", "circular")
+    text = re.sub("(FEATURES.*)", lambda line: "\n".join([line[1], *lines]), empty)
+    for _ in range(2):
+        put(text)
+        record = own_lists.all()[0]
+        text = files.write(record, tmp_path / "own.gb", overwrite=True).read_text()
+        assert re.findall("     misc_feature    (.*)", text) == LOCATIONS
+        for mark, location in zip(record["annotations"], LOCATIONS, strict=True):
+            assert mark["color"] == "#12ABCD"
+            assert mark["customFields"] in (
+                [{"name": "label", "value": mark["name"]}, {"name": "location", "value": location}],
+                [{"name": "label", "value": mark["name"]}],
+            )
+
+
 BAD = {
     "blanks": (" \n\n", "file.txt is empty."),
     "a table": ("name,bases\none,ACGT\n", "file.txt is neither FASTA nor GenBank."),
