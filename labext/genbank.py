@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _LOCUS = re.compile(
-    r"^LOCUS +(\S+) +(\d+) bp +(?:([dms]s-)?(\S+) +)?(linear|circular)"
+    r"^LOCUS +(\S(?:.*\S)?) +(\d+) bp +(?:([dms]s-)?(\S+) +)?(linear|circular)"
     r"(?: +([A-Z]{3}))?(?: +(\d\d?-[A-Z]{3}-\d{4}))?(?:[ \t\r].*)?$",
     re.M | re.I,
 )
@@ -19,8 +19,8 @@ _JOINED_NAME = re.compile(r"^LOCUS +\S+(?= bp )", re.M)
 def complete_locus_lines(text: str) -> str:
     """Complete LOCUS lines that Biopython refuses, or in which it ignores the topology.
 
-    A long name is separated from the length, to which Prokka joins it, and a missing division and
-    date are added.
+    A long name is separated from the length, to which Prokka joins it, spaces in a name become
+    underscores, and a missing division and date are added.
     """
     return _LOCUS.sub(_complete_line, _JOINED_NAME.sub(_separate_length, text))
 
@@ -36,6 +36,7 @@ def _separate_length(line: re.Match[str]) -> str:
 
 def _complete_line(line: re.Match[str]) -> str:
     name, length, strand, kind, topology, division, date = line.groups("")
+    name = "_".join(name.split())
     # Biopython reads the kind of molecule by its columns, and refuses unknown kinds there.
     columns = 27 - len(name) if kind[-2:].upper() in ("NA", "") else 0
     molecule = f"{strand.lower():3}{kind[:-3]}{kind[-3:].upper()}".ljust(10)

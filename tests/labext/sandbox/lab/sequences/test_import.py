@@ -122,6 +122,15 @@ def test_length_that_prokka_joins_to_a_long_name_is_read(tmp_path, start, name, 
     assert files.read(path)[1]["isCircular"] is True
 
 
+def test_spaces_in_the_name_of_a_record_become_underscores(tmp_path):
+    path = tmp_path / "a.gb"
+    text = GENBANK.decode()
+    path.write_text(re.sub("LOCUS +pBAD30", "LOCUS       my pBAD30 copy", text))
+    (entry,) = importing.read_sequences(path)
+    assert (entry.name, entry.circular) == ("my_pBAD30_copy", True)
+    assert files.read(path)[0]["name"] == "my_pBAD30_copy"
+
+
 @pytest.mark.parametrize("end", ["PLN 29-OCT-2019", "29-OCT-2019", ""])
 @pytest.mark.parametrize("kind", ["DNA", "mRNA", "ss-DNA", "ds-RNA", "tRNA"])
 def test_kind_of_molecule_is_kept(tmp_path, kind, end):
