@@ -87,6 +87,8 @@ def count_stereocentres(molecule: Any) -> int:
 
 FORCE_FIELDS = {"mmff94": "MMFF94", "mmff94s": "MMFF94s", "uff": "UFF"}
 _MAX_STEPS = 1000
+_SEED_PERIOD = 2**31 - 1
+"""RDKit multiplies the seed by the number of the conformer modulo this, which leaves 0 as it is."""
 _MAX_SYMMETRY_MAPS = 1000
 """Maximum number of symmetric atom mappings to try per RMSD."""
 _EQUIVALENT_ENDS = ("[OX1-]-*=[OX1]", "[SX1-]-*=[SX1]", "[NX3H2]-C=[NX3H2+]")
@@ -115,7 +117,8 @@ def embed_conformers(flat: Any, count: int, seed: int) -> Any:
 
     full = Chem.AddHs(flat)
     options = rdDistGeom.ETKDGv3()
-    options.randomSeed = seed
+    options.randomSeed = seed % _SEED_PERIOD
+    options.enableSequentialRandomSeeds = options.randomSeed == 0
     options.numThreads = 1
     with rdBase.BlockLogs():
         if rdDistGeom.EmbedMolecule(full, options) < 0:

@@ -119,6 +119,16 @@ def test_files_are_reproducible_for_a_seed(tmp_path):
     assert results[0] == results[1] != results[2]
 
 
+@pytest.mark.parametrize("seed", [0, 2**31 - 1])
+def test_conformers_of_any_seed_differ(tmp_path, seed):
+    files = set()
+    for turn in "ab":
+        score, _ = run(tmp_path / turn, "OCCCCC(N)=O", seed=seed, conformers=20)
+        files.add((tmp_path / turn / "conformers.sdf").read_bytes())
+    assert score["conformers"] > 5
+    assert len(files) == 1
+
+
 def test_sdf_and_pdb_files_agree(tmp_path):
     score, rows = run(tmp_path / "out", ASPIRIN)
     found_molecules = molecules(tmp_path / "out")
