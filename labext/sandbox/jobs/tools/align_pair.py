@@ -151,7 +151,7 @@ def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
     if best is None:
         return "", "", 0.0, (1, 1)
     starts = (int(best.coordinates[0][0]) + 1, int(best.coordinates[1][0]) + 1)
-    return str(best[0]), str(best[1]), float(best.score), starts
+    return str(best[0]), str(best[1]), float(best.score) + 0.0, starts  # no -0.0
 
 
 def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:

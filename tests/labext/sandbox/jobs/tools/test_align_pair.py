@@ -62,6 +62,12 @@ def test_local_alignment_of_unrelated_sequences_is_empty(tmp_path):
     assert rows == ["", ""]
 
 
+def test_score_of_free_gaps_is_not_negative(tmp_path):
+    score, _ = align(tmp_path, "AAAA", "TTTT", gapOpen=0, gapExtend=0)
+    assert str(score["score"]) == "0.0"
+    assert "score 0," in (tmp_path / "alignment.txt").read_text()
+
+
 def test_long_alignment_is_wrapped_with_positions(tmp_path):
     align(tmp_path, "ACGT" * 20, "ACGT" * 20)
     lines = (tmp_path / "alignment.txt").read_text().splitlines()
