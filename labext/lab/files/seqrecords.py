@@ -8,6 +8,7 @@ the extra `lab` installs.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -41,6 +42,8 @@ _MAX_LOCUS_LENGTH = 26
 """Maximum number of characters of name and length together in the LOCUS line."""
 
 _MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+_EMPTY_QUALIFIER = re.compile(r'^( {21}/\w+)=""$', re.M)
+"""A qualifier without a value, such as `/pseudo`, as Biopython writes it."""
 _UNKNOWN = ("", ".", "<unknown id>", "<unknown name>", "<unknown description>")
 
 
@@ -217,7 +220,7 @@ def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -
     out = io.StringIO()
     seqrecords = (to_seqrecord(row, name=name) for row, name in zip(records, names, strict=True))
     SeqIO.write(seqrecords, out, "genbank")
-    return out.getvalue()
+    return _EMPTY_QUALIFIER.sub(r"\1", out.getvalue())
 
 
 def parse_genbank(text: str, file: str) -> list[Fields]:

@@ -440,6 +440,14 @@ def test_features_without_a_valid_position_are_left_out_with_a_warning(tmp_path:
         files.write(PRIMER, path)  # without a warning about the other file
 
 
+def test_qualifier_without_a_value_is_written_without_one(tmp_path: Path) -> None:
+    lines = [*feature_lines("kept"), f"{' ' * 21}/pseudo", f"{' ' * 21}/number=1"]
+    (record,) = files.read(write_genbank(tmp_path / "a.gb", "pX", lines))
+    path = files.write(record, tmp_path / "b.gb")
+    assert "/pseudo\n" in path.read_text()
+    assert files.read(path) == [record]
+
+
 POSITIONS = {"across": "15..4", "kept": "3..9", "other": "J00194.1:1..9", "long": "15..21"}
 
 
