@@ -232,8 +232,9 @@ def _feature_location(
     if annotation.get("type") == "CDS":
         same = (item for item in spliced if item.get("name") == annotation.get("name"))
         texts += _spliced_locations(same, start, end, length)
-    for text in texts:
-        location = _compound_location(text, length, circular)
+    # Features of proteins have no strand.
+    for text, stranded in itertools.product(texts, (True, False)):
+        location = _compound_location(text, length, circular, stranded=stranded)
         if (
             location is not None
             and (location.strand or 0) == strand
@@ -273,8 +274,10 @@ def _clean_position(value: Any, length: int, default: int) -> int:
     return min(max(value, 0), length) if type(value) is int else default
 
 
-def _compound_location(text: str, length: int, circular: bool) -> Location | None:
+def _compound_location(
+    text: str, length: int, circular: bool, *, stranded: bool
+) -> Location | None:
     try:
-        return Location.fromstring(text, length, circular)
+        return Location.fromstring(text, length, circular, stranded)
     except Exception:  # noqa: BLE001 - the parser raises various exceptions for invalid input
         return None

@@ -395,6 +395,7 @@ def test_feature_across_the_origin_is_one_feature(
         CompoundLocation([SimpleLocation(8, 20, -1), SimpleLocation(1, 5, -1)]),
         CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, -1)]),
         CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, 1)], operator="order"),
+        CompoundLocation([SimpleLocation(1, 5), SimpleLocation(8, 20)], operator="bond"),
         CompoundLocation([SimpleLocation(90, 100, 1), SimpleLocation(0, 5, 1)]),
         CompoundLocation([SimpleLocation(0, 5, -1), SimpleLocation(90, 100, -1)]),
         CompoundLocation(
