@@ -217,6 +217,8 @@ def _write_gff(records: dict[str, str], genes: _Genes, path: Path) -> None:
             attributes = [f"ID={_escape_gff(_gene_name(name, gene))}"]
             if _partial_ends(gene) != "no":
                 attributes.append("partial=true")
+            if gene.translation_table != 11:  # in mode meta, that of the model
+                attributes.append(f"transl_table={gene.translation_table}")
             columns = (
                 *(_escape_gff(name), "Prodigal", "CDS", gene.begin, gene.end, f"{gene.score:.2f}"),
                 *("+" if gene.strand > 0 else "-", 0, ";".join(attributes)),

@@ -188,6 +188,15 @@ def test_gc_content_is_that_of_the_known_bases(tmp_path):
 
 
 @needs_pyrodigal
+@pytest.mark.parametrize("table", [4, 11])
+def test_gff_names_another_genetic_code(tmp_path, table):
+    dna = genbank_bases("NC_005816.gb") * 3
+    _, rows = find(tmp_path, f">a\n{dna}\n", mode="single", translationTable=table)
+    text = (tmp_path / "genes.gff3").read_text()
+    assert text.count(";transl_table=4\n") == (len(rows) if table == 4 else 0)
+
+
+@needs_pyrodigal
 def test_single_mode_refuses_short_sequences(tmp_path):
     with pytest.raises(ToolError, match=r"^mode: single needs at least 20,000 bases, not 4"):
         find(tmp_path, ">a\nACGT\n", mode="single")
