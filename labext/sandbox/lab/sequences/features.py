@@ -186,14 +186,19 @@ def _build_annotation(feature: Any, location: FeatureLocation, length: int) -> R
 
 def _is_described(written: Any, location: FeatureLocation) -> bool:
     """Return whether start, end and strand describe the location that is written in the file."""
-    from Bio.SeqFeature import ExactPosition
-
     parts = written.parts
     if any(part.ref for part in parts):
         return True  # the parts in this record
     across_origin = len(parts) == 2 and location.end <= location.start and location.strand != 0
-    is_exact = all(isinstance(end, ExactPosition) for p in parts for end in (p.start, p.end))
-    return is_exact and (across_origin or (len(parts) == 1 and parts[0].start != parts[0].end))
+    is_range = len(parts) == 1 and parts[0].start != parts[0].end
+    return _is_exact(written) and (across_origin or is_range)
+
+
+def _is_exact(written: Any) -> bool:
+    from Bio.SeqFeature import ExactPosition
+
+    ends = (end for part in written.parts for end in (part.start, part.end))
+    return all(isinstance(end, ExactPosition) for end in ends)
 
 
 def _feature_color(feature: Any) -> str:
@@ -237,7 +242,12 @@ def _build_translation(
     codons_end = len(coding) // 3 * 3
     translated = str(coding[:codons_end].translate(table=table)).removesuffix("*")
     recorded = feature.qualifiers.get("translation")
-    amino_acids = "".join(recorded[0].split()) if recorded else translated
+    if recorded:
+        amino_acids = "".join(recorded[0].split())
+    elif not skipped and _is_exact(feature.location):
+        amino_acids = _complete_protein(coding, table) or translated
+    else:
+        amino_acids = translated
     return {
         "name": annotation["name"],
         "start": location.start,
@@ -251,6 +261,16 @@ def _build_translation(
         "notes": annotation["notes"],
         "customFields": annotation["customFields"],
     }
+
+
+def _complete_protein(coding: Any, table: int) -> str | None:
+    """Return the protein, which starts with methionine; None if the bases are no complete gene."""
+    from Bio.Data.CodonTable import TranslationError
+
+    try:
+        return str(coding.translate(table=table, cds=True))
+    except TranslationError:
+        return None
 
 
 def _qualifier_number(

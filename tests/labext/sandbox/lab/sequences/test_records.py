@@ -347,6 +347,25 @@ def test_translation_starts_with_the_first_whole_codon(location, regions):
     assert len(translation["aminoAcids"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("start", "bases", "protein"),
+    [
+        (0, "GTGAAATAA", "MK"),
+        (BeforePosition(0), "GTGAAATAA", "VK"),
+        (0, "GTGAAA", "VK"),
+        (0, "GTGTAAAAATAA", "V*K"),
+        (0, "GTCAAATAA", "VK"),
+    ],
+)
+def test_complete_gene_starts_with_methionine(start, bases, protein):
+    """Its start codon may be another one than ATG."""
+    location = SimpleLocation(start, len(bases), 1)
+    written = written_as(location, circular=False, bases=bases, transl_table="11")
+    (translation,) = written.translations
+    assert translation["aminoAcids"] == protein
+    assert translation["coerceStartCodonToMethionine"] == (protein[0] == "M")
+
+
 @pytest.mark.parametrize("qualifier", ["pseudo", "pseudogene"])
 def test_pseudogene_has_no_translation(qualifier):
     written = written_as(SimpleLocation(0, 6, 1), circular=False, **{qualifier: ""})
