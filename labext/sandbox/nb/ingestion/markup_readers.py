@@ -47,6 +47,19 @@ _XML_BLOCKS = frozenset(
 _XML_LINE_BREAKS = ("break", "br", "lb")
 
 
+@contextmanager
+def report_broken(kind: str) -> Iterator[None]:
+    """Raise UnreadableError if the block, which reads a file of a kind such as `e-mail`, fails."""
+    try:
+        yield
+    except UnreadableError:
+        raise
+    except Exception as error:  # the libraries raise many different exceptions
+        raise UnreadableError(
+            f"The {kind} is broken: check that it opens, save it again and add it again."
+        ) from error
+
+
 def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read delimited values; each row becomes a line."""
     # The first line may begin with a tab: the header of the column of row names is often empty.
@@ -157,14 +170,8 @@ _MAIL_FIELDS = ("Subject", "From", "To", "Cc", "Date")
 
 def read_mail(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read an e-mail, or a web page that a browser has saved in one file (MHTML)."""
-    try:
+    with report_broken("e-mail"):
         return _read_message(message_from_bytes(file.content(), policy=policy.default))
-    except UnreadableError:
-        raise
-    except Exception as error:  # the parser raises many types of exceptions
-        raise UnreadableError(
-            "The e-mail is broken: check that it opens, save it again and add it again."
-        ) from error
 
 
 def _read_message(message: EmailMessage) -> Document:
@@ -235,13 +242,9 @@ def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     source = _RTF_SUPERSCRIPT.sub(rf"\\super {reading.SUPERSCRIPT}", source)
     source = _mark_rtf_headings(source)
     title = next(reversed([*_RTF_TITLE.finditer(source)]), None)  # the first one may be ANSI
-    try:
+    with report_broken("RTF document"):
         text = _rtf_text(_with_rtf_notes(source))
         title_text = None if title is None else _rtf_text(rf"{{\rtf1\ansi {title[0][8:]}")
-    except Exception as error:  # striprtf raises many types of exceptions
-        raise UnreadableError(
-            "The RTF document is broken: check that it opens, save it again and add it again."
-        ) from error
     text = _RTF_ROW.sub(lambda row: reading.format_table([row[1].split("|")]), text)
     return Document([(None, text)], title_text or find_heading(text))
 
@@ -337,7 +340,7 @@ def parse_xml(content: bytes) -> Any:
 
 
 def _xml_blocks(element: Any) -> Iterator[str]:
-    name = _xml_name(element)
+    name = xml_name(element)
     if not name or name in _XML_LAYOUT:
         return
     if name in _XML_ROWS:
@@ -347,7 +350,7 @@ def _xml_blocks(element: Any) -> Iterator[str]:
     elif _has_own_text(element):
         text = " ".join(_xml_text(element).split())
         parent = element.getparent()
-        if name in ("title", "head") and (parent is None or _xml_name(parent) != "caption"):
+        if name in ("title", "head") and (parent is None or xml_name(parent) != "caption"):
             yield f"\n## {text}\n"
         elif len(element) or name in ("p", "para", "title") or len(text) > _MAX_FIELD_LENGTH:
             yield f"\n{text}\n"
@@ -376,13 +379,13 @@ def _xml_flow(element: Any) -> Iterator[str]:
         yield f"\n{line}\n"
 
 
-def _xml_name(element: Any) -> str:
+def xml_name(element: Any) -> str:
     """Return the local name of an element; empty for an entity."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _is_xml_block(element: Any) -> bool:
-    return _xml_name(element) in _XML_BLOCKS
+    return xml_name(element) in _XML_BLOCKS
 
 
 def _has_own_text(element: Any) -> bool:
@@ -393,7 +396,7 @@ def _has_own_text(element: Any) -> bool:
 
 def _xml_text(element: Any) -> str:
     """Return the text of an element; blanks separate elements that have no text between them."""
-    name = _xml_name(element)
+    name = xml_name(element)
     if not name or name in _XML_LINE_BREAKS:
         return name and " "
     if not _has_own_text(element):

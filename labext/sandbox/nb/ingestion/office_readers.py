@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
-from labext.sandbox.nb.ingestion.markup_readers import parse_xml
+from labext.sandbox.nb.ingestion.markup_readers import parse_xml, report_broken
 from labext.sandbox.nb.ingestion.readers import chapter_text, find_heading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
@@ -53,20 +53,16 @@ T = TypeVar("T")
 @contextmanager
 def open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
     """Open a package of limited size; any error in the block means that it is broken."""
-    try:
-        with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
-            if zip_archives.unpacked_size(archive, MAX_UNPACKED_BYTES) > MAX_UNPACKED_BYTES:
-                raise UnreadableError(
-                    f"The {kind} unpacks to more than {MAX_UNPACKED_BYTES:,} bytes: add it in "
-                    "parts, or without its pictures."
-                )
-            yield archive
-    except UnreadableError:
-        raise
-    except Exception as error:  # the libraries raise many different exceptions
-        raise UnreadableError(
-            f"The {kind} is broken: check that it opens, save it again and add it again."
-        ) from error
+    with (
+        report_broken(kind),
+        zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive,
+    ):
+        if zip_archives.unpacked_size(archive, MAX_UNPACKED_BYTES) > MAX_UNPACKED_BYTES:
+            raise UnreadableError(
+                f"The {kind} unpacks to more than {MAX_UNPACKED_BYTES:,} bytes: add it in "
+                "parts, or without its pictures."
+            )
+        yield archive
 
 
 def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:

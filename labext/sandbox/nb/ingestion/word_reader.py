@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labext.sandbox.nb.ingestion import reading
-from labext.sandbox.nb.ingestion.markup_readers import parse_xml
+from labext.sandbox.nb.ingestion.markup_readers import parse_xml, xml_name
 from labext.sandbox.nb.ingestion.office_readers import MATH_MARKS, open_package
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
@@ -70,11 +70,6 @@ def _related_parts(archive: zipfile.ZipFile, path: str) -> dict[str, str]:
     return parts
 
 
-def _name(element: Any) -> str:
-    """Return the local name of an element; empty for an entity."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
-
-
 def _attribute(element: Any, name: str) -> str:
     """Return an attribute by its local name; empty if there is none."""
     return next(
@@ -104,7 +99,7 @@ class _WordReader:
     def blocks(self, parent: Any) -> Iterator[tuple[int | None, str]]:
         """Yield paragraphs with their heading level (or None), and tables with a line per row."""
         for element in parent:
-            name = _name(element)
+            name = xml_name(element)
             if name == "p":
                 mark = self._list_mark(element)
                 text = "".join(self._texts(element)).strip()
@@ -129,7 +124,7 @@ class _WordReader:
     def _texts(self, element: Any) -> Iterator[str]:
         """Yield the text of a paragraph, with its notes and formulas, in parts."""
         for child in element:
-            name = _name(child)
+            name = xml_name(child)
             hidden = child.find("{*}rPr/{*}vanish")
             is_hidden = hidden is not None and _attribute(hidden, "val") not in ("0", "false")
             if name in _HIDDEN or is_hidden:
@@ -193,9 +188,9 @@ class _Lists:
         self._lists: dict[str, tuple[str, Any]] = {}
         self._counts: dict[str, list[int]] = {}
         for element in definitions:
-            if _name(element) == "abstractNum":
+            if xml_name(element) == "abstractNum":
                 self._levels[_attribute(element, "abstractNumId")] = element.findall("{*}lvl")
-            elif _name(element) == "num":
+            elif xml_name(element) == "num":
                 definition = _value(element, "{*}abstractNumId"), element
                 self._lists[_attribute(element, "numId")] = definition
 
@@ -235,7 +230,7 @@ def _children(archive: zipfile.ZipFile, path: str | None) -> Any:
 def _text_boxes(element: Any) -> Iterator[Any]:
     """Yield the contents of text boxes in a paragraph, without their copies for old programs."""
     for child in element:
-        name = _name(child)
+        name = xml_name(child)
         if name == "txbxContent":
             yield child
         elif name not in _HIDDEN:
@@ -245,7 +240,7 @@ def _text_boxes(element: Any) -> Iterator[Any]:
 def _parts_of(element: Any, kind: str) -> Iterator[Any]:
     """Yield the rows of a table or the cells of a row, also those in content controls."""
     for child in element:
-        name = _name(child)
+        name = xml_name(child)
         if name == kind:
             yield child
         elif name not in _HIDDEN and name not in ("tbl", "tc"):
