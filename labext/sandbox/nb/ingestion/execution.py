@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy.orm import undefer
+from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, settings
 from labext.sandbox.nb.background_tasks import ProgressWriter, open_site
+from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.embedding.embedder import PassageEmbeddings, default_embedder
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import fetch, readers, reading, tasks
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile, clean_text
@@ -24,9 +27,6 @@ from labext.sandbox.nb.tables import Source
 from labext.sandbox.nb.text import passages
 from labext.sandbox.nb.text.passages import PassageText
 from labext.sandbox.nb.transformations.service import create_insights
-
-if TYPE_CHECKING:
-    from labext.sandbox.nb.embedding.embedder import PassageEmbeddings
 
 _READING_SHARE = 0.9
 """Share of the time limit after which no more insights are created."""
@@ -114,11 +114,6 @@ def _embed_passages(
     None if there is no model, its server fails, or a task in the background embeds them as they are
     many; the source can be found by its words.
     """
-    from starlette.exceptions import HTTPException
-
-    from labext.sandbox.nb.embedding import passage_vectors
-    from labext.sandbox.nb.embedding.embedder import PassageEmbeddings, default_embedder
-
     if not 0 < len(pieces) <= passage_vectors.MAX_FOREGROUND_PASSAGES:
         return None
     on_stage("embedding")

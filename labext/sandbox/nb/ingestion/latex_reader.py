@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
+
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.markup_readers import group_end
@@ -193,8 +195,6 @@ class _Converter:
     """Converts LaTeX to text, with the macros that a document defines."""
 
     def __init__(self) -> None:
-        from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
-
         self._macro_texts = dict(_SYMBOLS)
         self._parsing_context = latexwalker.get_default_latex_context_db()
         self._parsing_context.add_context_category(
@@ -265,8 +265,6 @@ class _Converter:
 
     def _define(self, name: str, parameters: str, text: str) -> None:
         """Define a macro by its text; `parameters` is `[2]`, `[2][default]` or `#1#2`."""
-        from pylatexenc import latex2text, macrospec
-
         if not parameters:
             self._macro_texts[name] = text
             return

@@ -12,6 +12,8 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
+from pypdfium2 import raw  # type: ignore[import-untyped]
+
 from labext.sandbox.nb.ingestion.reading import NOTE_NUMBERS, NOTED
 
 _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|medi$|-b$")
@@ -204,8 +206,6 @@ def _break_vertical_lines(text: Any, places: Sequence[int], content: str) -> str
 
 
 def _is_vertical(text: Any, place: int) -> bool:
-    from pypdfium2 import raw  # type: ignore[import-untyped]
-
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     angle = raw.FPDFText_GetCharAngle(text.raw, index)  # negative if unknown
     return angle >= 0 and abs(math.cos(angle)) < math.cos(math.pi / 4)
@@ -358,8 +358,6 @@ def _font_at(text: Any, place: int) -> Font:
 
 
 def _font_name(text: Any, place: int) -> str:
-    from pypdfium2 import raw
-
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     name = ctypes.create_string_buffer(128)
     raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
@@ -371,8 +369,6 @@ def _font_key(text: Any, place: int) -> tuple[str, float] | int:
 
     Characters of one font and size may differ in height: old-style figures.
     """
-    from pypdfium2 import raw
-
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     matrix = raw.FS_MATRIX()
     raw.FPDFText_GetMatrix(text.raw, index, matrix)
@@ -383,8 +379,6 @@ def _font_key(text: Any, place: int) -> tuple[str, float] | int:
 
 def _box(text: Any, place: int) -> _Box:
     """Return the box of a character of the text."""
-    from pypdfium2 import raw
-
     box = raw.FS_RECTF()
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     raw.FPDFText_GetLooseCharBox(text.raw, index, box)
@@ -408,8 +402,6 @@ def _displayed_box(page: Any, box: Any) -> _Box:
 
 def read_fields(document: Any, page: Any) -> Iterator[Field]:
     """Yield the form fields and the text boxes of a page that have a value."""
-    from pypdfium2 import raw
-
     for number in range(raw.FPDFPage_GetAnnotCount(page.raw)):
         annotation = raw.FPDFPage_GetAnnot(page.raw, number)
         if annotation and not raw.FPDFAnnot_GetFlags(annotation) & raw.FPDF_ANNOT_FLAG_HIDDEN:
@@ -421,8 +413,6 @@ def read_fields(document: Any, page: Any) -> Iterator[Field]:
 
 
 def _field_value(form: Any, annotation: Any) -> str:
-    from pypdfium2 import raw
-
     if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_FREETEXT:
         return _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
     if form is None or raw.FPDFAnnot_GetSubtype(annotation) != raw.FPDF_ANNOT_WIDGET:

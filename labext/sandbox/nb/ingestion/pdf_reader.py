@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any
 
+import pypdfium2  # type: ignore[import-untyped]
+from pypdfium2 import raw
+
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import text_recognition
 from labext.sandbox.nb.ingestion.pdf_lines import (
@@ -95,8 +98,6 @@ class _Page:
 
 def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     """Read a PDF; each heading becomes a line between blank lines."""
-    import pypdfium2  # type: ignore[import-untyped]
-
     try:
         document = pypdfium2.PdfDocument(file.path)
     except pypdfium2.PdfiumError as error:
@@ -177,9 +178,6 @@ def _pdf_error(reason: str) -> UnreadableError:
 
 def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
     """Read a page, a scanned one by text recognition; a broken one has no lines."""
-    import pypdfium2
-    from pypdfium2 import raw
-
     place = f"page {number} of {len(document)}"
     on_stage(place)
     try:
@@ -201,11 +199,9 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
 def _repair_characters(text: str, is_tex: bool) -> str:
     """Replace marks of list items, degree signs, hyphens and the separate accents of LaTeX."""
     text = _DEGREE.sub("°", _BULLET.sub("• ", text)).replace("\u00ad", "-")  # it is visible
-    return _ACCENTED.sub(_accented, text) if is_tex else text
-
-
-def _accented(match: re.Match[str]) -> str:
-    return compose_accent(match[1], match[2]) or match[0]
+    if not is_tex:
+        return text
+    return _ACCENTED.sub(lambda match: compose_accent(match[1], match[2]) or match[0], text)
 
 
 def _join_unspaced(text: str) -> str:
