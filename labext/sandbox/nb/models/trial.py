@@ -19,6 +19,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.background_tasks import open_site
 from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.embedding.embedder import create_embedder
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.chat import shorten_title
@@ -56,8 +57,6 @@ def _try_chat(site: Site, model: Model, cancel_token: CancelToken | None) -> Out
 
 def _try_embedding(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
-        from labext.sandbox.nb.embedding.embedder import create_embedder
-
         embedder = create_embedder(site, model)
         if embedder is None:
             raise errors.not_configured(

@@ -266,23 +266,17 @@ def _first_text(
 
 def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:
     """Return the speaker that a name refers to: by full name, some words of it, or `Speaker 1`."""
-    normalized = _normalize_name(name)
-    if not normalized:
+    words = _normalize_name(name).split()
+    if not words:
         return None
-    full_matches = [speaker for speaker in speakers if _normalize_name(speaker.name) == normalized]
-    first_word_matches = [
-        speaker
-        for speaker in speakers
-        if _normalize_name(speaker.name).split()[:1] == normalized.split()[:1]
-    ]
-    words = set(normalized.split())
-    word_matches = [
-        speaker for speaker in speakers if words <= set(_normalize_name(speaker.name).split())
-    ]
+    known = [(speaker, _normalize_name(speaker.name).split()) for speaker in speakers]
+    full_matches = [speaker for speaker, names in known if names == words]
+    first_word_matches = [speaker for speaker, names in known if names[:1] == words[:1]]
+    word_matches = [speaker for speaker, names in known if set(words) <= set(names)]
     for matches in (full_matches, first_word_matches, word_matches):
         if len(matches) == 1:
             return matches[0]
-    number = re.fullmatch(r"speaker (\d)", normalized)
+    number = re.fullmatch(r"speaker (\d)", " ".join(words))
     if number and 0 < int(number.group(1)) <= len(speakers):
         return speakers[int(number.group(1)) - 1]
     return None

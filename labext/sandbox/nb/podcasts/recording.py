@@ -78,13 +78,8 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
 OnProgress = Callable[[str, int, int], None]
 """Called with the stage, the amount done and the total: turns, or seconds of audio."""
 
-(
-    SILENCE_BEFORE,
-    SILENCE_BETWEEN_PIECES,
-    SILENCE_BETWEEN_TURNS,
-    SILENCE_BETWEEN_SEGMENTS,
-    SILENCE_AFTER,
-) = 0.3, 0.25, 0.45, 1.2, 0.6
+SILENCE_BEFORE, SILENCE_BETWEEN_PIECES, SILENCE_AFTER = 0.3, 0.25, 0.6
+SILENCE_BETWEEN_TURNS, SILENCE_BETWEEN_SEGMENTS = 0.45, 1.2
 """Seconds of silence at these positions."""
 
 
@@ -118,10 +113,7 @@ def record_dialogue(
     times: dict[int, tuple[float, float]] = {}
     frames = 0
     on_progress(SPEECH, 0, len(turns))
-    with (
-        write_mp3(target) as write,
-        _synthesized(site, texts, turns, voices, draft) as pieces,
-    ):
+    with write_mp3(target) as write, _synthesized(site, texts, turns, voices, draft) as pieces:
 
         def add(samples: Samples) -> float:
             """Write samples, and return the seconds so far."""
@@ -156,15 +148,8 @@ def record_dialogue(
         seconds = int(pause(SILENCE_AFTER))
         on_progress(ENCODING, seconds, seconds)
     return [
-        SpokenTurn(
-            turn.speaker,
-            turn.dialogue,
-            round(times[place][0], 3),
-            round(times[place][1], 3),
-            turn.sources,
-        )
-        for place, turn in enumerate(turns)
-        if place in times
+        SpokenTurn(turn.speaker, turn.dialogue, round(start, 3), round(end, 3), turn.sources)
+        for turn, (start, end) in ((turns[place], times[place]) for place in times)
     ]
 
 

@@ -10,6 +10,7 @@ from itertools import cycle, groupby
 from labext.messages import join_all
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
+from labext.sandbox.nb.podcasts.llm_writer import LlmScriptWriter
 from labext.sandbox.nb.podcasts.script import (
     EpisodePlan,
     Material,
@@ -191,9 +192,7 @@ def write_outline(site: Site, model: Model, plan: EpisodePlan) -> list[Segment]:
     check_language(model, plan.language)
     if registry.is_built_in(model):
         return template_outline(plan.material, plan.count)
-    from labext.sandbox.nb.podcasts import llm_writer
-
-    return llm_writer.LlmScriptWriter(site, model, plan).outline()
+    return LlmScriptWriter(site, model, plan).outline()
 
 
 def write_dialogue(
@@ -211,6 +210,4 @@ def write_dialogue(
     check_language(model, plan.language)
     if registry.is_built_in(model):
         return template_script(plan.material, plan.briefing, segments, plan.speakers, on_progress)
-    from labext.sandbox.nb.podcasts import llm_writer
-
-    return llm_writer.LlmScriptWriter(site, model, plan).dialogue(segments, on_progress)
+    return LlmScriptWriter(site, model, plan).dialogue(segments, on_progress)

@@ -22,11 +22,7 @@ from labext.sandbox.nb.providers.chat_forms import (
     WireForm,
 )
 from labext.sandbox.nb.providers.servers import ProviderServer, remove_key, server_of_model
-from labext.sandbox.nb.providers.speech_forms import (
-    SPEECH_FORMS,
-    SpeechForm,
-    word_probabilities,
-)
+from labext.sandbox.nb.providers.speech_forms import SPEECH_FORMS, SpeechForm, word_probabilities
 from labext.sandbox.nb.providers.transport import (
     JsonPayload,
     ModelRequest,

@@ -103,7 +103,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
         re.compile(r"(?<=\d)(\s?°[CF]|\s?%)?\s?[–—-]\s?(?=\d)"),
         lambda match: f"{match[1] or ''} to ",
     ),
-    (_INVERSE, lambda match: _spell_inverse(match)),
+    (_INVERSE, lambda match: f" per {_power(match[2] or match[4])}{_unit(match[1] or match[3])}"),
     (_POWER, lambda match: f"{match[1]} {_power(match[3] or match[4])}{_unit(match[2])}s"),
     (re.compile(rf"({_NUMBER})-({_UNIT})(?![\w°-])"), lambda m: f"{m[1]} {_UNITS[m[2]]}"),
     (_QUANTITY, lambda match: _spell_quantity(match)),
@@ -115,10 +115,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
     ),
     (re.compile(r"(?<![\d/])(\d{1,3})/(\d{1,3})(?![\d/])"), r"\1 over \2"),
     (re.compile(r"(?<![\w:.])1:(?=\d)(?!\d\d [ap] m)"), "1 to "),
-    (
-        re.compile(r"([$€£])(\d(?:[\d,.]*\d)?)"),
-        lambda match: f"{match[2]} {_SIGN_NAMES[match[1]]}",
-    ),
+    (re.compile(r"([$€£])(\d(?:[\d,.]*\d)?)"), lambda match: f"{match[2]} {_SIGN_NAMES[match[1]]}"),
     (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
     (re.compile(r"(?<![\w.])[−-](?=\d)"), "minus "),
     (re.compile(r"(?<=[A-Za-z])⁺"), " plus"),
@@ -150,10 +147,6 @@ def spell_out(text: str) -> str:
 
 def _spell_exponent(number: str) -> str:
     return number.translate(_SUPERSCRIPTS).replace("−", "-").replace("+", "").replace("-", "minus ")
-
-
-def _spell_inverse(match: re.Match[str]) -> str:
-    return f" per {_power(match[2] or match[4])}{_unit(match[1] or match[3])}"
 
 
 def _power(exponent: str) -> str:
