@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -91,10 +90,8 @@ def open_site(work: Path) -> Iterator[Site]:
             database.close()
 
 
-@functools.cache
-def _cached_database(url: str) -> Database:
-    """Return the database of a warm process, with its connection and compiled statements."""
-    return Database(url)
+_cached_database = cache(Database)
+"""Returns the database of a warm process, with its connection and compiled statements."""
 
 
 Row = TypeVar("Row", Source, Episode)

@@ -15,6 +15,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import token_signs
 from labext.sandbox.nb.providers import minilm, registry
+from labext.sandbox.nb.providers.minilm import model as minilm_model
 from labext.sandbox.nb.tables import Model, Vector
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 CONTEXT_WEIGHT = 0.2
 """Weight of the title and headings in a passage's vector; its text has 1."""
-
 
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d{1,3}[.)][ \t]+")
 
@@ -54,15 +54,11 @@ class MiniLmEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return unit vectors of texts, of shape (texts, dimensions)."""
-        from labext.sandbox.nb.providers.minilm import model
-
-        return _normalize(model.embed(texts))
+        return _normalize(minilm_model.embed(texts))
 
     def embed_query(self, query: str) -> tuple[Floats, Floats | None]:
         """Return the unit vector of a query, and the states of its tokens."""
-        from labext.sandbox.nb.providers.minilm import model
-
-        [states] = model.embed_tokens([query])
+        [states] = minilm_model.embed_tokens([query])
         return _normalize(states.mean(axis=0, keepdims=True))[0], states
 
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> PassageEmbeddings:
@@ -70,11 +66,9 @@ class MiniLmEmbedder:
 
         `contexts` has the title and the headings of each passage, if any.
         """
-        from labext.sandbox.nb.providers.minilm import model
-
         distinct = list(dict.fromkeys(filter(str.strip, contexts)))
         plain = [_LIST_NUMBER.sub("", text) for text in texts]  # numbers have no meaning
-        states = [*model.embed_tokens(plain)]
+        states = [*minilm_model.embed_tokens(plain)]
         vectors = _normalize([tokens.mean(axis=0) for tokens in states])
         context_vectors = dict(zip(distinct, self.embed(distinct), strict=True))
         for row, context in enumerate(contexts):

@@ -44,15 +44,11 @@ def embed_tokens(texts: Sequence[str]) -> Iterator[NDArray[np.float32]]:
     """
     import numpy as np
 
-    session = _load()
+    with _load_lock:
+        session = _cached_session()
     [name] = [item.name for item in session.get_inputs()]
     for text in texts:
         yield session.run(None, {name: np.array([tokenizer.split_tokens(text)])})[0][0]
-
-
-def _load() -> Any:
-    with _load_lock:
-        return _cached_session()
 
 
 @functools.cache
