@@ -102,7 +102,7 @@ class LlmAnswerWriter:
 
     def strategy(self, question: str) -> Strategy:
         """Return the searches that the model proposes, or else the question itself."""
-        reply = self._ask_once(strategy_prompt(question, MAX_SEARCHES))
+        reply = assisted.ask_once(self._ask, strategy_prompt(question, MAX_SEARCHES))
         plans = (plan for plan in parse_json(reply, "{") if "searches" in plan)
         proposal: Mapping[str, Any] = next(plans, {})
         searches = tuple(_parse_searches(proposal.get("searches")))[:MAX_SEARCHES]
@@ -121,15 +121,15 @@ class LlmAnswerWriter:
         if not hits:
             return NO_MATCH
         prompt = answer_prompt(question, search.term, search.instructions, hits)
-        return _parse_reply(self._ask_once(prompt), hits)
+        return _parse_reply(assisted.ask_once(self._ask, prompt), hits)
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:
         """Return the model's merged answer; without passages, the model is not called."""
         if not hits:
             return NO_MATCH
         marks = ["".join(map(passage_mark, answer.citations)) for answer in answers]
-        reply = name_passages(self._ask_once(final_prompt(question, answers)), marks)
-        return parse_citations(reply, hits)
+        reply = assisted.ask_once(self._ask, final_prompt(question, answers))
+        return parse_citations(name_passages(reply, marks), hits)
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Return the model's reply to a message, given the earlier messages."""
@@ -137,9 +137,6 @@ class LlmAnswerWriter:
         messages = [{"role": "user" if s.human else "assistant", "content": s.text} for s in turns]
         system = {"role": "system", "content": chat_prompt(hits)}
         return _parse_reply(self._ask([system, *messages]), hits)
-
-    def _ask_once(self, prompt: str) -> str:
-        return self._ask([{"role": "user", "content": prompt}])
 
 
 def _parse_reply(reply: str, hits: Sequence[Hit]) -> Answer:

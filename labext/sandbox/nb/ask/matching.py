@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from labext.cjk import UNSPACED
 from labext.sandbox.nb.providers.minilm import tokenizer
-from labext.sandbox.nb.search.ranking import Hit
+from labext.sandbox.nb.search.ranking import JOINED, Hit
 from labext.sandbox.nb.text import passages, segmentation
 
 _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
@@ -23,7 +23,6 @@ _COMPARED = re.compile(rf"{_CONJUNCTION.pattern}|\b(?:from|to|with)\b")
 """What separates the names after a word such as `compare`."""
 
 _COMPARES = re.compile(r"(?i)\b(?:compare|distinguish)\b")
-_JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z][a-z]{2})")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=\w)")
@@ -59,7 +58,6 @@ MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words, or of those of a side of a comparison, in a passage that matches;
 a smaller one if the question has rare terms, or if its words have no stems and no stop words here.
 """
-
 
 MIN_UNCOMMON = 9_000
 """Place of an uncommon word in the vocabulary of the embedding model, which begins with the most
@@ -174,7 +172,7 @@ def _sides(text: str, stems: frozenset[str], rare: tuple[frozenset[str], ...]) -
             Side(group, stems.difference(*(other for other in names if other != name)))
             for group, name in zip(rare, names, strict=True)
         )
-    joined = _JOINED.search(text)
+    joined = JOINED.search(text)
     if joined is None:
         return ()
     sides = []

@@ -33,7 +33,7 @@ def rewrite_query(ask: AskModel, query: str) -> list[str]:
     )
     others = (
         " ".join(segmentation.encodable(item).split())[:_MAX_QUERY_LENGTH]
-        for item in next(parse_json(_ask_once(ask, prompt), "["), [])
+        for item in next(parse_json(ask_once(ask, prompt), "["), [])
         if isinstance(item, str)
     )
     return [*dict.fromkeys([query, *filter(None, others)])][: MAX_QUERIES + 1]
@@ -68,7 +68,7 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
     )
     numbers = [
         item - 1
-        for item in next(parse_json(_ask_once(ask, prompt), "["), [])
+        for item in next(parse_json(ask_once(ask, prompt), "["), [])
         if isinstance(item, int) and not isinstance(item, bool) and 0 < item <= len(ranked)
     ]
     return [hits[place] for place in dict.fromkeys([*numbers, *range(len(hits))])]
@@ -78,5 +78,6 @@ def _with_heading(hit: Hit) -> str:
     return "\n".join(filter(None, (hit.heading, hit.text[:_MAX_PASSAGE_LENGTH])))
 
 
-def _ask_once(ask: AskModel, prompt: str) -> str:
+def ask_once(ask: AskModel, prompt: str) -> str:
+    """Return a model's reply to a prompt."""
     return ask([{"role": "user", "content": prompt}])

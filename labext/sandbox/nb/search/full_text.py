@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
@@ -95,7 +94,6 @@ event.listen(Base.metadata, "after_create", _CREATE.execute_if(dialect="sqlite")
 TITLE_WEIGHT = 2.0
 """Weight of a word in the title relative to one in the text."""
 
-
 _FULL_SCORE = 1.6
 """BM25 score of a passage that contains all words of a query, relative to their weights."""
 
@@ -119,8 +117,7 @@ def full_score(counts: Mapping[str, int], passage_count: int) -> float:
 
     Terms that no passage contains count as well, so that a match of the other terms is weak.
     """
-    weights = (math.log((passage_count - n + 0.5) / (n + 0.5)) for n in counts.values())
-    return _FULL_SCORE * sum(max(weight, _MIN_WEIGHT) for weight in weights)
+    return _FULL_SCORE * sum(tsvector.word_weight(n, passage_count) for n in counts.values())
 
 
 def _rarest_terms(counts: Mapping[str, int]) -> set[str]:
@@ -138,9 +135,6 @@ def _rarest_terms(counts: Mapping[str, int]) -> set[str]:
 _MAX_ROWS = 20_000
 """Number of passages whose score is computed in a text search, chosen by the rarest words."""
 
-_MIN_WEIGHT = 1e-6
-"""Weight of a word that most passages contain (SQLite's BM25)."""
-
 
 def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None:
     """Index newly stored passages, each with the title of its parent and its headings."""
@@ -149,12 +143,8 @@ def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None
         tsvector.add(session, ((p.id, f"{title}\n{p.heading}", p.text) for p in passages))
         return
     rows = [
-        {
-            "rowid": passage.id,
-            "title": _spaced(f"{title}\n{passage.heading}"),
-            "text": _spaced(passage.text),
-        }
-        for passage in passages
+        {"rowid": p.id, "title": _spaced(f"{title}\n{p.heading}"), "text": _spaced(p.text)}
+        for p in passages
     ]
     if rows:
         session.execute(insert(_WORDS), rows)

@@ -345,10 +345,7 @@ def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float
         .outerjoin(Note, Note.id == Passage.parent_id)
         .where(Passage.id.in_([number for number, _, _ in ranked]))
     )
-    rows = {
-        passage.id: (passage, title, name, model)
-        for passage, title, name, model in session.execute(statement)
-    }
+    rows = {row[0].id: row for row in session.execute(statement)}
     return [
         Hit(
             passage.parent_id,

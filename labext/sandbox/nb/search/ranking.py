@@ -73,7 +73,7 @@ _MIN_COVERAGE, _FULL_COVERAGE = 0.4, 0.8
 """Shares of the query's words in the best passage between which the weight of words rises from
 none to its maximum: a few words in common are a coincidence, and the meaning decides then."""
 
-_JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
+JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Terms:
             for term, count in counts.items()
             for stem in segmentation.stem_words(term)
         }
-        return cls(weights, _JOINED.search(query) is not None)
+        return cls(weights, JOINED.search(query) is not None)
 
     def share(self, stems: set[str]) -> float:
         """Return the weighted share of the terms among stems, 0 to 1."""

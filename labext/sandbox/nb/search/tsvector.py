@@ -6,16 +6,13 @@ its BM25, so that a search gives the same on both databases.
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import snowballstemmer  # type: ignore[import-untyped]
 from sqlalchemy import (
     DDL,
     Integer,
@@ -37,7 +34,7 @@ from sqlalchemy.orm import Session
 from labext.cjk import UNSPACED
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
-from labext.sandbox.nb.text.segmentation import fold
+from labext.sandbox.nb.text.segmentation import fold, stem
 
 _WORDS = table(
     "nb_words", column("passage_id", Integer), column("words", TSVECTOR), column("length", Integer)
@@ -69,9 +66,7 @@ _MAX_CANDIDATES = 2_000
 
 _K1, _B = 1.2, 0.75
 _MIN_WEIGHT = 1e-6
-
-_stemmer = snowballstemmer.stemmer("porter")
-_stemmer_lock = threading.Lock()
+"""Weight of a word that most passages contain (SQLite's BM25)."""
 
 
 def tokens(content: str) -> list[str]:
@@ -79,13 +74,14 @@ def tokens(content: str) -> list[str]:
     return [_stem(token) for token in _TOKEN.findall(fold(content))]
 
 
-@functools.lru_cache(maxsize=50_000)
 def _stem(token: str) -> str:
-    if not 3 <= len(token.encode()) <= _MAX_TOKEN:
-        return token[:_MAX_LEXEME]
-    with _stemmer_lock:  # a stemmer is not thread-safe
-        stem: str = _stemmer.stemWord(token)
-    return stem
+    is_word = 3 <= len(token.encode()) <= _MAX_TOKEN
+    return stem(token, "porter") if is_word else token[:_MAX_LEXEME]
+
+
+def word_weight(count: int, passage_count: int) -> float:
+    """Return the weight that BM25 gives a word in `count` passages, the greater the rarer it is."""
+    return max(math.log((passage_count - count + 0.5) / (count + 0.5)), _MIN_WEIGHT)
 
 
 def _row(passage_id: int, title: str, content: str) -> dict[str, Any]:
@@ -195,10 +191,7 @@ def find(
     total, mean = session.execute(
         select(func.count(), func.avg(_WORDS.c.length)).select_from(_WORDS)
     ).one()
-    weights = {
-        term: max(math.log((total - n + 0.5) / (n + 0.5)), _MIN_WEIGHT)
-        for term, n in counts.items()
-    }
+    weights = {term: word_weight(n, total) for term, n in counts.items()}
 
     def score(candidate: _Candidate) -> float:
         share = _K1 * (1 - _B + _B * candidate.length / float(mean or 1))

@@ -52,7 +52,7 @@ _UNSPACED_RUN = re.compile(f"([{UNSPACED}]+)")
 _CONTEXT = 60
 """Characters around a full stop that decide whether it ends a sentence."""
 
-_stemmer = snowballstemmer.stemmer("english")
+_stemmers = {name: snowballstemmer.stemmer(name) for name in ("english", "porter")}
 _stemmer_lock = threading.Lock()
 
 
@@ -118,14 +118,14 @@ def split_unspaced(word: str) -> list[str]:
 
 def stem_words(text: str) -> list[str]:
     """Return the stems of the words of a text in order, without stop words."""
-    return [_stem(word) for word in split_words(text) if word not in _STOPWORDS]
+    return [stem(word) for word in split_words(text) if word not in _STOPWORDS]
 
 
-@functools.lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+@functools.lru_cache(maxsize=100_000)
+def stem(word: str, algorithm: str = "english") -> str:
+    """Return the stem of a folded word."""
     with _stemmer_lock:  # a stemmer is not thread-safe
-        stem: str = _stemmer.stemWord(word)
-    return stem
+        return str(_stemmers[algorithm].stemWord(word))
 
 
 _SEAMS = ("\n\n", "\n", ". ", " ")
