@@ -121,6 +121,11 @@ class Kit:
     TEXTS, NOTEBOOK, OTHER, KEY = TEXTS, NOTEBOOK, OTHER, KEY
     events = staticmethod(events)
 
+    @staticmethod
+    def passages(request: openai_server.ReceivedRequest) -> set[str]:
+        """Return the sources and notes of the passages in a request to a model."""
+        return {name for name in TEXTS if f"[{name}#" in request.text}
+
 
 @pytest.fixture(scope="session")
 def kit() -> type[Kit]:
@@ -166,24 +171,14 @@ def _fill(admin: NotebookAdministration) -> None:
         session.add_all([Notebook(id=NOTEBOOK, name="Induction"), Notebook(id=OTHER, name="Other")])
         session.flush()
         for identifier, (title, text) in TEXTS.items():
+            named = {"id": identifier, "title": title}
             if identifier.startswith("source:"):
-                session.add(
-                    Source(
-                        id=identifier, kind="text", title=title, full_text=text, status=COMPLETED
-                    )
-                )
+                session.add(Source(**named, kind="text", full_text=text, status=COMPLETED))
                 session.flush()
                 session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
             else:
                 notebook = NOTEBOOK if identifier == "note:plan" else OTHER
-                session.add(
-                    Note(
-                        id=identifier, notebook_id=notebook, title=title, content=text, kind="human"
-                    )
-                )
+                session.add(Note(**named, notebook_id=notebook, content=text, kind="human"))
             index.index_passages(session, identifier, title, split_passages([(None, text)]))
-        session.add(
-            Insight(
-                id="source_insight:1", source_id="source:paper", kind="Summary", content="Short."
-            )
-        )
+        summary = {"kind": "Summary", "content": "Short."}
+        session.add(Insight(id="source_insight:1", source_id="source:paper", **summary))

@@ -22,18 +22,8 @@ from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
 
-
 NOTHING = "No passage matches well enough."
 WHY = "Why is glucose added to the uninduced culture?"
-
-
-def passages(request: Any) -> set[str]:
-    """Return the sources and notes of the passages in a request to a model."""
-    return {
-        name
-        for name in ("source:paper", "source:protocol", "note:plan", "note:other")
-        if f"[{name}#" in request.text
-    }
 
 
 def replies(body: Any) -> str:
@@ -119,10 +109,10 @@ def test_built_in_model_streams_the_same_events(api):
         ({"min_similarity": 1.0}, set()),
     ],
 )
-def test_question_is_limited_to_its_scope(api, served, provider, scope, expected):
+def test_question_is_limited_to_its_scope(api, kit, served, provider, scope, expected):
     provider.replies = lambda body: "No plan."  # so that the question itself is the query
     answer = api.simple("What about arabinose?", **scope, model_override=served.add())
-    used = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
+    used = kit.passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
     if expected is None:
         assert len(used) == 1
     else:

@@ -25,16 +25,8 @@ TEXTS = {
 def _talks(admin: Any) -> Iterator[None]:
     with admin.database.write() as session:
         for identifier, (text, confidence) in TEXTS.items():
-            session.add(
-                Source(
-                    id=identifier,
-                    kind="upload",
-                    title="Talk",
-                    full_text=text,
-                    status=COMPLETED,
-                    transcribed_by="ear",
-                )
-            )
+            recognized = {"full_text": text, "status": COMPLETED, "transcribed_by": "ear"}
+            session.add(Source(id=identifier, kind="upload", title="Talk", **recognized))
             piece = PassageText(text, confidence=confidence)
             index.index_passages(session, identifier, "Talk", [piece])
     yield

@@ -21,13 +21,24 @@ from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 KEY = "correct-horse-battery-staple"
 ENVIRONMENT_KEY = "key-of-the-environment-4711"
 
+SLOTS = {
+    "chat": "llm",
+    "transformation": "llm",
+    "embedding": "embedding",
+    "speech_to_text": "stt",
+    "text_to_speech": "tts",
+    "podcast": "llm",
+    "summary": "llm",
+}
+"""The seven slots and the type of model that each takes (NB-281)."""
+
 
 class Models(nb_service.Api):
     """Requests for models and credentials; responses must match their description and contain no
     key.
     """
 
-    KEY, ENVIRONMENT_KEY = KEY, ENVIRONMENT_KEY
+    KEY, ENVIRONMENT_KEY, SLOTS = KEY, ENVIRONMENT_KEY, SLOTS
     name = staticmethod(nb_service.new_name)
 
     def __init__(self, box: Sandbox, provider: openai_server.OpenAI) -> None:

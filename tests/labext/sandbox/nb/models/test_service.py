@@ -12,16 +12,6 @@ import requests
 
 pytestmark = pytest.mark.contract
 
-SLOTS = {
-    "chat": "llm",
-    "transformation": "llm",
-    "embedding": "embedding",
-    "speech_to_text": "stt",
-    "text_to_speech": "tts",
-    "podcast": "llm",
-    "summary": "llm",
-}
-
 
 def test_model_create_list_delete(nb: Any) -> None:
     created = nb.model("tts", "speaker")
@@ -176,7 +166,7 @@ def test_built_in_model_cannot_be_deleted(nb: Any) -> None:
 
 def test_defaults_are_updated_in_part_and_null_clears(nb: Any) -> None:
     before = nb.call("GET", "models/defaults")
-    assert set(before) == set(SLOTS)
+    assert set(before) == set(nb.SLOTS)
     speaker = nb.model("tts")["id"]
     changed = nb.call("PUT", "models/defaults", {"text_to_speech": speaker, "chat": None})
     assert changed == before | {"text_to_speech": speaker, "chat": None}
@@ -226,7 +216,7 @@ def test_new_embedding_model_embeds_in_the_background(nb: Any, provider: Any) ->
 
 def test_concurrent_updates_of_defaults_are_atomic(nb: Any) -> None:
     models = [nb.model()["id"] for _ in range(4)]
-    slots = [slot for slot, kind in SLOTS.items() if kind == "llm"]
+    slots = [slot for slot, kind in nb.SLOTS.items() if kind == "llm"]
 
     def put(model: str) -> Any:
         return nb.call("PUT", "models/defaults", dict.fromkeys(slots, model))
@@ -329,7 +319,7 @@ def test_auto_assign_fills_empty_slots_by_rank(nb: Any) -> None:
     assert result["missing"] == []
     assert nb.call("GET", "models/defaults") == before | result["assigned"]
     again = nb.call("POST", "models/auto-assign")
-    assert again == {"assigned": {}, "skipped": list(SLOTS), "missing": []}
+    assert again == {"assigned": {}, "skipped": list(nb.SLOTS), "missing": []}
 
 
 def test_cli_sets_the_embedding_model_like_the_endpoint(nb: Any, provider: Any) -> None:

@@ -11,16 +11,6 @@ from waiting import wait_until
 
 pytestmark = pytest.mark.contract
 
-TYPES = {
-    "chat": "llm",
-    "transformation": "llm",
-    "embedding": "embedding",
-    "speech_to_text": "stt",
-    "text_to_speech": "tts",
-    "podcast": "llm",
-    "summary": "llm",
-}
-"""The seven slots and the type of model that each takes (NB-281)."""
 OUTLINE = {"segments": [{"name": "Sugars", "description": "Two of them.", "size": "short"}]}
 DIALOGUE = {"transcript": [{"speaker": "Ada", "dialogue": "Lactose is a sugar."}]}
 
@@ -31,7 +21,7 @@ class Slots:
     def __init__(self, nb: Any, provider: Any) -> None:
         self.nb, self._provider = nb, provider
         credential = nb.credential()["id"]
-        models = {slot: nb.model(kind, slot, credential=credential) for slot, kind in TYPES.items()}
+        models = {name: nb.model(t, name, credential=credential) for name, t in nb.SLOTS.items()}
         nb.call("PUT", "models/defaults", {slot: item["id"] for slot, item in models.items()})
         provider.requests.clear()
 

@@ -40,18 +40,9 @@ def add(site):
 
     def make(status, **more):
         identifier = f"episode:{new_name()}"
+        fixed = {"name": "One", "job_id": "command:1", "profile": {}, "speakers": []}
         with site.database.write() as session:
-            session.add(
-                Episode(
-                    id=identifier,
-                    name="One",
-                    job_id="command:1",
-                    status=status,
-                    profile={},
-                    speakers=[],
-                    **more,
-                )
-            )
+            session.add(Episode(id=identifier, status=status, **fixed, **more))
         return identifier
 
     return make

@@ -58,3 +58,8 @@ def add_model(store_model: AddModel, provider: openai_server.OpenAI) -> AddModel
         return store_model(name, kind, key, base_url or provider.base_url, name="the provider")
 
     return add
+
+
+@pytest.fixture
+def talker(add_model: AddModel) -> Model:
+    return add_model("talker")

@@ -26,11 +26,6 @@ PLAN = [Segment("The switch", "how it works", "short"), Segment("The dose", "how
 
 
 @pytest.fixture
-def talker(add_model: Callable[..., Model]) -> Model:
-    return add_model("talker")
-
-
-@pytest.fixture
 def summariser(site: Site, add_model: Callable[..., Model]) -> Model:
     """The model of the slot summary, where a prompt has at most 1000 characters of material."""
     model = add_model("summariser")
@@ -86,13 +81,11 @@ def test_outline_prompt_contains_the_episode_plan(site, talker, provider):
 
 
 def test_dialogue_is_written_per_segment(site, talker, provider):
-    replies = iter(
-        [
-            expected_prompt(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
-            "**Alex:** And the dose?\nNarrator: Silence.\nRobin Hood: Twice as much.",
-        ]
-    )
-    provider.replies = lambda _body: next(replies)
+    replies = [
+        expected_prompt(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
+        "**Alex:** And the dose?\nNarrator: Silence.\nRobin Hood: Twice as much.",
+    ]
+    provider.replies = lambda _body: replies.pop(0)
     progress: list[tuple[int, int]] = []
     assert written(site, talker, progress) == [
         Turn("Alex", "Welcome.", opens=True),
@@ -125,22 +118,16 @@ def test_turns_name_the_sources_of_their_facts(site, talker, provider):
 def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_removed(
     site, talker, provider
 ):
-    replies = iter(
-        [
-            expected_prompt(
-                ("Alex", "Hello."), ("Robin", "It rises 1,200-fold with 0.2 % in 3 steps.")
-            ),
-            expected_prompt(("Alex", "Hello."), ("Robin", "It rises 500-fold. Use 0.2 %.")),
-            expected_prompt(("Alex", "Bye."), ("Robin", "Bye.")),
-        ]
-    )
-    provider.replies = lambda _body: next(replies)
-    assert [turn.dialogue for turn in written(site, talker)] == [
-        "Hello.",
-        "Use 0.2 %.",
-        "Bye.",
-        "Bye.",
+    replies = [
+        expected_prompt(
+            ("Alex", "Hello."), ("Robin", "It rises 1,200-fold with 0.2 % in 3 steps.")
+        ),
+        expected_prompt(("Alex", "Hello."), ("Robin", "It rises 500-fold. Use 0.2 %.")),
+        expected_prompt(("Alex", "Bye."), ("Robin", "Bye.")),
     ]
+    provider.replies = lambda _body: replies.pop(0)
+    said = [turn.dialogue for turn in written(site, talker)]
+    assert said == ["Hello.", "Use 0.2 %.", "Bye.", "Bye."]
     assert "which are not in the material: 1200." in provider.requests[1].text
     provider.replies = lambda _body: expected_prompt(
         ("Alex", "It was 1987."), ("Robin", "Or 1988.")
@@ -157,14 +144,12 @@ def test_numbers_of_a_dialogue_may_be_written_in_another_way(site, talker, provi
 
 
 def test_missing_speakers_are_requested_once_more(site, talker, provider):
-    replies = iter(
-        [
-            expected_prompt(("Alex", "Hello.")),
-            expected_prompt(("Alex", "Bye.")),
-            expected_prompt(("Alex", "Bye."), ("Robin", "Bye.")),
-        ]
-    )
-    provider.replies = lambda _body: next(replies)
+    replies = [
+        expected_prompt(("Alex", "Hello.")),
+        expected_prompt(("Alex", "Bye.")),
+        expected_prompt(("Alex", "Bye."), ("Robin", "Bye.")),
+    ]
+    provider.replies = lambda _body: replies.pop(0)
     assert {item.speaker for item in written(site, talker)} == {"Alex", "Robin Hood"}
     assert "no dialogue of Alex, Robin Hood" in provider.requests[-1].text
 
@@ -174,11 +159,8 @@ def test_dialogue_that_is_cut_off_or_invalid_is_requested_once_more(site, talker
     cut = respond_with(200, completion(whole[:-30], "length"))
     provider.replies = lambda _body: whole
     provider.faults = [cut]
-    assert [turn.dialogue for turn in written(site, talker)][:3] == [
-        "Hello.",
-        "It does.",
-        "Good night.",
-    ]
+    said = [turn.dialogue for turn in written(site, talker)]
+    assert said[:3] == ["Hello.", "It does.", "Good night."]
     assert len(provider.requests) == 3
     assert "cut off at the limit of its length" in provider.requests[1].text
 
@@ -305,9 +287,7 @@ _JSON = st.recursive(
 @given(st.text(max_size=200), _JSON)
 def test_arbitrary_reply_has_only_known_speakers(text, value):
     for reply in (text, json.dumps(value), f"{text}{json.dumps(value)}"):
-        assert {turn.speaker for turn in llm_writer.parse_turns(reply, CAST)} <= {
-            "Alex",
-            "Robin Hood",
-        }
-        assert all(turn.dialogue for turn in llm_writer.parse_turns(reply, CAST))
+        turns = llm_writer.parse_turns(reply, CAST)
+        assert {turn.speaker for turn in turns} <= {"Alex", "Robin Hood"}
+        assert all(turn.dialogue for turn in turns)
         assert all(segment.name for segment in llm_writer.parse_segments(reply, 3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -14,14 +13,9 @@ from labext.sandbox.nb import settings
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers.usage import Monitor, Usage
-from labext.sandbox.nb.tables import Model, Transformation
+from labext.sandbox.nb.tables import Transformation
 from labext.sandbox.nb.text import segmentation
 from labext.sandbox.nb.transformations import router, service
-
-
-@pytest.fixture
-def talker(add_model: Callable[..., Model]) -> Model:
-    return add_model("talker")
 
 
 def test_empty_default_prompt_sends_no_system_message(site, talker, provider):
