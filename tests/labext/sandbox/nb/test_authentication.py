@@ -27,7 +27,6 @@ from labext.sandbox.nb.search.index import SearchIndex
 
 pytestmark = pytest.mark.contract
 
-
 OPEN = ["/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"]
 CLOSED = [
     ("GET", "/api/notebooks"),
@@ -98,8 +97,7 @@ def test_duplicate_or_non_ascii_authorization_is_401(api, box) -> None:
 
 
 def test_password_is_checked_before_the_body(api) -> None:
-    response = requests.post(f"{api.base}/notebooks", data=b"{broken", timeout=60)
-    detail(response, 401)
+    detail(requests.post(f"{api.base}/notebooks", data=b"{broken", timeout=60), 401)
 
 
 @pytest.mark.parametrize(
@@ -116,20 +114,13 @@ def test_unknown_paths_and_methods_are_404_and_405(api, method, path, status) ->
     detail(api.request(method, api.root + path), status)
 
 
-BROKEN = [
-    b"",
-    b'{"name": "\xff"}',
-    b"[" * 100_000,
-    b'{"name": "x"} x',
-    b'{"name": NaN}',
-    b"null",
-]
+JSON = {"Content-Type": "application/json"}
+BROKEN = [b"", b'{"name": "\xff"}', b"[" * 100_000, b'{"name": "x"} x', b'{"name": NaN}', b"null"]
 
 
 @pytest.mark.parametrize("body", BROKEN, ids=range(len(BROKEN)))
 def test_body_must_be_a_json_object(api, body) -> None:
-    headers = {"Content-Type": "application/json"}
-    detail(api.request("POST", "notebooks", data=body, headers=headers))
+    detail(api.request("POST", "notebooks", data=body, headers=JSON))
 
 
 def test_other_content_types_are_refused(api) -> None:
@@ -151,10 +142,9 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_control_characters_in_names_are_refused(api, name) -> None:
     before = api.call("GET", "notebooks")
-    headers = {"Content-Type": "application/json"}
 
     def ask(method: str, path: str, body: str) -> requests.Response:
-        return api.request(method, path, data=body.encode(), headers=headers)
+        return api.request(method, path, data=body.encode(), headers=JSON)
 
     detail(ask("POST", "notebooks", f'{{"name": {name}}}'))
     detail(ask("PUT", f"notebooks/{api.notebook()}", f'{{"name": {name}}}'))
@@ -165,16 +155,12 @@ def test_control_characters_in_names_are_refused(api, name) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE[:2], ids=range(2))
 def test_invalid_characters_in_texts_are_refused(api, text) -> None:
-    headers = {"Content-Type": "application/json"}
     for path, field in [("notes", "content"), ("notebooks", "description")]:
         body = f'{{"name": "x", "{field}": {text}}}'
-        detail(api.request("POST", path, data=body.encode(), headers=headers))
+        detail(api.request("POST", path, data=body.encode(), headers=JSON))
 
 
-@pytest.mark.parametrize(
-    "identifier",
-    ["%00", "notebook:%1b", "%ff", "x" * 101, "%E2%80%A8"],
-)
+@pytest.mark.parametrize("identifier", ["%00", "notebook:%1b", "%ff", "x" * 101, "%E2%80%A8"])
 @pytest.mark.parametrize("group", ["notebooks", "notes"])
 def test_invalid_identifier_is_refused(api, group, identifier) -> None:
     # %ff is decoded as the replacement character.
@@ -222,9 +208,7 @@ def test_chunked_body_over_the_limit_is_413(api, back) -> None:
             yield b" " * (1 << 16)
 
     with back.limit("text_bytes", 1000):
-        headers = {"Content-Type": "application/json"}
-        response = api.request("POST", "notebooks", data=pieces(), headers=headers)
-        detail(response, 413)
+        detail(api.request("POST", "notebooks", data=pieces(), headers=JSON), 413)
 
 
 def test_health_status_and_version(api) -> None:
@@ -342,11 +326,8 @@ def test_password_is_stored_as_salted_scrypt_hash() -> None:
 def test_changed_password_invalidates_the_old_one() -> None:
     verifier = PasswordVerifier()
     before, after = hash_password(PASSWORD), hash_password("another-password")
-    assert [verifier.verify(PASSWORD, stored) for stored in (before, before, after)] == [
-        True,
-        True,
-        False,
-    ]
+    verified = [verifier.verify(PASSWORD, stored) for stored in (before, before, after)]
+    assert verified == [True, True, False]
     assert verifier.verify("another-password", after)
     assert not verifier.verify(PASSWORD, after)
     assert not verifier.verify("", before)

@@ -105,10 +105,8 @@ def test_reply_in_one_piece_equals_the_streamed_one(site, server, connect):
 
 def test_models_and_vectors_are_parsed(site, server, connect):
     model = connect(server)
-    assert calls.list_models(servers.server_of_model(site, model)) == [
-        "talker-1",
-        "text-embedding-1",
-    ]
+    models = calls.list_models(servers.server_of_model(site, model))
+    assert models == ["talker-1", "text-embedding-1"]
     if server.form == "google":
         methods = {"aqa": ["generateAnswer"], "gemini-1": ["generateContent", "countTokens"]}
         rows = [{"name": f"models/{n}", "supportedGenerationMethods": methods[n]} for n in methods]
@@ -332,6 +330,16 @@ def test_reply_that_fills_the_context_of_anthropic_says_so(site, connect):
         assert stream(site, model)[0] == f"It is{calls.TRUNCATED}"
 
 
+def refuse_once(server: model_servers.ModelServer, status: int, body: Any) -> None:
+    """Let the next request fail."""
+
+    def refuse(handler: Handler) -> None:
+        server.fault = None
+        handler.answer(status, body)
+
+    server.fault = refuse
+
+
 @pytest.mark.parametrize(
     ("status", "text"),
     [
@@ -342,14 +350,8 @@ def test_reply_that_fills_the_context_of_anthropic_says_so(site, connect):
 )
 def test_server_that_refuses_to_stream_is_asked_again(site, connect, status, text):
     with model_servers.serving("openai") as server:
-        model = connect(server)
-
-        def refuse(handler: Handler) -> None:
-            server.fault = None
-            handler.answer(status, {"error": {"message": text}})
-
-        server.fault = refuse
-        reply, words, usage = stream(site, model)
+        refuse_once(server, status, {"error": {"message": text}})
+        reply, words, usage = stream(site, connect(server))
     assert (reply, words) == ("It is arabinose.", ["It is arabinose."])
     assert (usage.input_tokens, usage.output_tokens) == (11, 3)
     assert [body["stream"] for _, _, body in server.requests] == [True, False]
@@ -375,21 +377,13 @@ def test_server_that_refuses_the_limit_of_length_gets_it_by_its_other_name(
         server.fault = lambda handler: handler.answer(400, body)
         with pytest.raises(HTTPException, match="max_"):  # refused by both names
             calls.chat(site, model, TALK, max_tokens=9)
-        assert [[n for n in names if n in body] for _, _, body in server.requests] == [
-            [name] for name in names
-        ]
+        sent = [[name for name in names if name in body] for _, _, body in server.requests]
+        assert sent == [[name] for name in names]
         server.requests.clear()
-
-        def refuse(handler: Handler) -> None:
-            server.fault = None
-            handler.answer(400, body)
-
-        server.fault = refuse
+        refuse_once(server, 400, body)
         assert stream(site, model, max_tokens=9)[0] == "It is arabinose."
-    assert [body.get(name) for name, (_, _, body) in zip(names, server.requests, strict=True)] == [
-        9,
-        9,
-    ]
+    sent = [body.get(name) for name, (_, _, body) in zip(names, server.requests, strict=True)]
+    assert sent == [9, 9]
 
 
 @pytest.mark.parametrize(
@@ -407,12 +401,7 @@ def test_model_without_a_system_role_gets_its_text_with_the_first_question(
     site, connect, form, status, text
 ):
     with model_servers.serving(form) as server:
-
-        def refuse(handler: Handler) -> None:
-            server.fault = None
-            handler.answer(status, message_body(form, text))
-
-        server.fault = refuse
+        refuse_once(server, status, message_body(form, text))
         assert stream(site, connect(server))[0] == "It is arabinose."
     body = server.requests[1][2]
     assert "systemInstruction" not in body
