@@ -87,11 +87,8 @@ def test_built_in_model_streams_the_same_events(api):
     assert strategy["type"] == "strategy"
     assert "Without a language model" in strategy["reasoning"]
     assert [search["term"] for search in strategy["searches"]] == [WHY]
-    assert [item["type"] for item in (partial, final, complete)] == [
-        "answer",
-        "final_answer",
-        "complete",
-    ]
+    types = [item["type"] for item in (partial, final, complete)]
+    assert types == ["answer", "final_answer", "complete"]
     assert partial["content"] == final["content"] == complete["final_answer"]
     assert partial["citations"] == final["citations"] == complete["citations"] != []
     assert {item["model"] for item in (partial, final, complete)} == {"extractive"}

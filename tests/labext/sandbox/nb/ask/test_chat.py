@@ -138,18 +138,11 @@ def test_earlier_messages_reach_the_model(api, served, provider):
     session = api.chat(model_override=served.add())
     api.say(session, WHY)
     messages = api.say(session, "And in the plan?")
-    assert contents(messages) == [
-        WHY,
-        "Glucose keeps it low, 2 [source:paper].",
-        "And in the plan?",
-        "Glucose keeps it low, 4 [source:paper].",
-    ]
-    system, *message = provider.chats()[1].body["messages"]
-    assert [(item["role"], item["content"]) for item in message] == [
-        ("user", WHY),
-        ("assistant", "Glucose keeps it low, 2 [source:paper]."),
-        ("user", "And in the plan?"),
-    ]
+    said = [WHY, "Glucose keeps it low, 2 [source:paper].", "And in the plan?"]
+    assert contents(messages) == [*said, "Glucose keeps it low, 4 [source:paper]."]
+    system, *sent = provider.chats()[1].body["messages"]
+    assert contents(sent) == said
+    assert [item["role"] for item in sent] == ["user", "assistant", "user"]
     # A short message is searched together with the previous one.
     assert "[source:paper#" in system["content"]
 
@@ -181,10 +174,8 @@ def test_empty_chat_slot_is_422_with_an_action(api, served):
     served.default("chat", None)
     body = {"session_id": session, "message": WHY}
     assert "Set the default slot chat" in api.error(422, "POST", "chat/execute", body)
-    assert api.request("POST", "chat/execute", body).json()["action"] == {
-        "kind": "set_model",
-        "slot": "chat",
-    }
+    action = api.request("POST", "chat/execute", body).json()["action"]
+    assert action == {"kind": "set_model", "slot": "chat"}
 
 
 @pytest.mark.parametrize(

@@ -188,10 +188,8 @@ def test_line_numbers_of_a_manuscript_are_not_read(read, is_block):
     numbers = [str(n) for n in range(98, 118)]
     first = [*lines, *numbers] if is_block else map(" ".join, zip(numbers, lines, strict=True))
     pages = ["\n".join(first), "118 the last one.\n119 Then 42 kDa."]
-    assert [text.split("\n") for _, text in read(pdf(pages)).pages] == [
-        [*lines, "the last one."],
-        ["Then 42 kDa."],
-    ]
+    first, second = (text.split("\n") for _, text in read(pdf(pages)).pages)
+    assert (first, second) == ([*lines, "the last one."], ["Then 42 kDa."])
 
 
 def test_numbers_of_rows_and_steps_in_a_pdf_are_kept(read):

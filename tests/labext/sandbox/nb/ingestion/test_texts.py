@@ -505,14 +505,8 @@ def test_paragraphs_and_fields_of_xml(read):
     result = read(content.encode(), "paper.xml")
     assert result.title == "Induction of pBAD"
     lines = [line for line in result.text.splitlines() if line]
-    assert lines == [
-        "Induction of pBAD",
-        "## Methods",
-        "Cells were grown.",
-        "name: DH10B",
-        "od: 0.5",
-        "sugar: name arabinose, percent 0.2",
-    ]
+    fields = ["name: DH10B", "od: 0.5", "sugar: name arabinose, percent 0.2"]
+    assert lines == ["Induction of pBAD", "## Methods", "Cells were grown.", *fields]
 
 
 def test_rows_and_names_of_xml_are_not_run_together(read):

@@ -156,32 +156,14 @@ def test_items_of_word_lists_have_their_numbers(read):
     )
     in_style = '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>'
     styles = f'<w:style w:styleId="Step"><w:name w:val="Step"/>{in_style}</w:style>'
-    body = (
-        item("Add", 1)
-        + item("sub", 1, 1)
-        + item("sub", 1, 1)
-        + item("deep", 1, 2)
-        + item("Note", 2)
-        + paragraph(run("Mix"), style="Step")
-        + item("sub", 1, 1)
-        + item("Restarted", 3)
-        + item("Next", 3)
-        + item("No list", 0)
-        + item("Undefined level", 4)
-    )
-    assert read(word(body, numbering=numbering, styles=styles)).text.split("\n\n") == [
-        "1. Add",
-        "1a) sub",
-        "1b) sub",
-        "iv. deep",
-        "- Note",
-        "2. Mix",
-        "2a) sub",
-        "1. Restarted",
-        "2. Next",
-        "No list",
-        "1.1 Undefined level",
-    ]
+    nested = item("Add", 1) + item("sub", 1, 1) * 2 + item("deep", 1, 2) + item("Note", 2)
+    styled = paragraph(run("Mix"), style="Step") + item("sub", 1, 1)
+    restarted = item("Restarted", 3) + item("Next", 3)
+    body = nested + styled + restarted + item("No list", 0) + item("Undefined level", 4)
+    text = read(word(body, numbering=numbering, styles=styles)).text
+    first = ["1. Add", "1a) sub", "1b) sub", "iv. deep", "- Note", "2. Mix", "2a) sub"]
+    others = ["1. Restarted", "2. Next", "No list", "1.1 Undefined level"]
+    assert text.split("\n\n") == first + others
 
 
 def test_deleted_rows_and_line_breaks_are_no_rows_of_a_word_table(read):

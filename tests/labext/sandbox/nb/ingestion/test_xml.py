@@ -20,13 +20,9 @@ def test_title_of_a_caption_is_no_heading_of_the_text_after_it(read):
         "<sec><title>Methods</title><fig><caption><title>Growth.</title><p>By OD.</p></caption>"
         "</fig><p>Cells were kept cold.</p></sec>"
     )
-    text = read(content.encode(), "a.xml").text
-    assert [*filter(None, text.split("\n"))] == [
-        "## Methods",
-        "Growth.",
-        "By OD.",
-        "Cells were kept cold.",
-    ]
+    lines = read(content.encode(), "a.xml").text.split("\n")
+    expected = ["## Methods", "Growth.", "By OD.", "Cells were kept cold."]
+    assert list(filter(None, lines)) == expected
 
 
 def test_paragraphs_of_docbook_are_no_fields(read):

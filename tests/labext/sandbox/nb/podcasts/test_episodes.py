@@ -177,11 +177,8 @@ def test_language_models_write_outline_and_transcript(podcasts, key, provider, m
     )
     order = (podcasts.filled_notebook(), profile, spoken_by("Ada", "Ben"))
 
-    provider.faults += [
-        None,
-        None,
-        openai_server.respond_with(500, {"error": {"message": "Out of ink."}}),
-    ]
+    failure = openai_server.respond_with(500, {"error": {"message": "Out of ink."}})
+    provider.faults += [None, None, failure]
     ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
     failed = podcasts.until(ordered["job_id"])  # after one of two parts was written
     assert "Out of ink." in failed["error_message"]
@@ -198,12 +195,8 @@ def test_language_models_write_outline_and_transcript(podcasts, key, provider, m
     assert [(turn["speaker"], turn["dialogue"]) for turn in turns] == message * 2
     spoken_texts = sorted(request.body["input"] for request in provider.speeches())
     assert spoken_texts == sorted(text for _who, text in message * 2)
-    assert [request.body["model"] for request in provider.chats()] == [
-        "planner",
-        "planner",
-        "writer",
-        "writer",
-    ]
+    models = [request.body["model"] for request in provider.chats()]
+    assert models == ["planner", "planner", "writer", "writer"]
     for request in provider.chats():
         assert "For gardeners." in request.text
         assert "In rhymes." in request.text

@@ -85,10 +85,8 @@ def test_vectors_keep_the_order_of_texts(site, provider, add_model):
     texts = [str(number) for number in range(calls.BATCH_SIZE + 3)]
     vectors = calls.embed(site, add_model("embedder", "embedding", KEY), texts)
     assert vectors == [[float(text), 1.0] for text in texts]
-    assert [len(request.body["input"]) for request in provider.embeddings()] == [
-        calls.BATCH_SIZE,
-        3,
-    ]
+    sizes = [len(request.body["input"]) for request in provider.embeddings()]
+    assert sizes == [calls.BATCH_SIZE, 3]
     assert {request.body["model"] for request in provider.requests} == {"embedder"}
 
 
@@ -204,10 +202,8 @@ def test_base_url_without_path_is_retried_with_v1(site, provider, add_model, str
     root = provider.base_url.removesuffix("/v1")
     monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
     assert calls.chat(site, add_model(base_url=root), HELLO, monitor=monitor) == "Reply of talker."
-    assert [request.whole_path for request in provider.requests] == [
-        "/chat/completions",
-        "/v1/chat/completions",
-    ]
+    paths = [request.whole_path for request in provider.requests]
+    assert paths == ["/chat/completions", "/v1/chat/completions"]
     provider.requests.clear()
     calls.chat(site, add_model(base_url=root), HELLO)
     assert [request.whole_path for request in provider.requests] == ["/chat/completions"]

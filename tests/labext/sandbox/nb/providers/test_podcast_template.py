@@ -80,10 +80,8 @@ def test_the_source_is_named_before_its_first_quotation_of_a_segment() -> None:
     turns = script(INDUCTION)
     openings = [turn.dialogue.partition(":")[0] for turn in turns if turn.opens][:-1]
     assert openings == ["From “switch”", "From “switch”", "From “Restriction enzymes”"]
-    assert {turn.sources for turn in turns if "“" in turn.dialogue.partition(":")[2]} == {
-        ("switch.pdf",),
-        ("Restriction enzymes",),
-    }
+    sources = {turn.sources for turn in turns if "“" in turn.dialogue.partition(":")[2]}
+    assert sources == {("switch.pdf",), ("Restriction enzymes",)}
 
 
 def test_the_introduction_names_the_sources_and_not_the_notebook() -> None:
@@ -111,11 +109,8 @@ def test_table_of_a_pdf_that_looks_like_a_sentence_is_not_spoken() -> None:
 
 def test_segments_are_the_sections_of_the_material() -> None:
     segments = writer.template_outline(INDUCTION, 3)
-    assert [segment.name for segment in segments] == [
-        "The switch",
-        "The dose",
-        "Restriction enzymes",
-    ]
+    names = [segment.name for segment in segments]
+    assert names == ["The switch", "The dose", "Restriction enzymes"]
     assert segments[0].description == "Quotations from switch"
     (segment,) = writer.template_outline(INDUCTION, 1)
     assert segment.name == "The switch"
@@ -151,13 +146,8 @@ def test_briefing_selects_sentences() -> None:
 
 def test_progress_counts_segments() -> None:
     calls: list[tuple[int, int]] = []
-    writer.template_script(
-        INDUCTION,
-        "",
-        writer.template_outline(INDUCTION, 3),
-        CAST[:2],
-        lambda done, total: calls.append((done, total)),
-    )
+    outline = writer.template_outline(INDUCTION, 3)
+    writer.template_script(INDUCTION, "", outline, CAST[:2], lambda *count: calls.append(count))
     assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 

@@ -191,11 +191,9 @@ def _forget_everything(site: Site) -> None:
 
 
 def test_built_in_models_fill_the_slots_at_first_start(site):
+    texts = dict.fromkeys(("chat", "transformation", "podcast", "summary"), registry.EXTRACTIVE)
     assert slots(site) == {
-        "chat": registry.EXTRACTIVE,
-        "transformation": registry.EXTRACTIVE,
-        "podcast": registry.EXTRACTIVE,
-        "summary": registry.EXTRACTIVE,
+        **texts,
         "embedding": registry.MINILM,
         "text_to_speech": registry.ESPEAK,
         "speech_to_text": registry.POCKETSPHINX,

@@ -17,15 +17,8 @@ from labext.sandbox.nb.search import full_text, tsvector
 from labext.sandbox.nb.search.scope import Scope
 
 QUERIES = [
-    "window",
-    "Kaiser windows with beta",
-    'the "window function" of an array',
-    '"returns" "array"',
-    "naïve Fourier transformations",
-    "np.fft",
-    "x-ray",
-    "the of and",
-    "quantum",
+    *("window", "Kaiser windows with beta", 'the "window function" of an array', "the of and"),
+    *('"returns" "array"', "naïve Fourier transformations", "np.fft", "x-ray", "quantum"),
     "ARRAYS arrays Array",
     *("café", "東京の", "ガ행", "Ελλάδα", "∆araC", "back\\slash 'quoted'", "<->"),
 ]

@@ -53,10 +53,8 @@ def test_passage_is_found_by_its_title_and_headings(world):
     section = "The culture was grown until the next morning. " * 15
     world.source("a", f"# Preparation\n\n{section}\n\n# Harvest\n\n{section}", "Arabinose")
     preparation, harvest = world.text("arabinose")
-    assert [hit.passage_id for hit in world.text("harvest arabinose")] == [
-        harvest.passage_id,
-        preparation.passage_id,
-    ]
+    first, second = world.text("harvest arabinose")
+    assert (first.passage_id, second.passage_id) == (harvest.passage_id, preparation.passage_id)
     assert harvest.text.startswith("# Harvest")
 
 
