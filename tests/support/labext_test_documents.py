@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -108,9 +108,7 @@ def docx(blocks: Sequence[str | list[list[str]]], title: str | None = None) -> b
             document.add_heading(block[2:], 1)
         else:
             document.add_paragraph(block)
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+    return saved(document)
 
 
 def spoken(text: str, kind: str = "WAV") -> bytes:
@@ -134,6 +132,13 @@ def picture_of_text(lines: Sequence[str]) -> Image.Image:
     for number, line in enumerate(lines):
         draw.text((40, 40 + 40 * number), line, 0, font=ImageFont.load_default(30))
     return picture
+
+
+def saved(document: Any) -> bytes:
+    """Return the file of a Word document, presentation or workbook."""
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
 
 
 def zip_archive(entries: Mapping[str, str | bytes]) -> bytes:

@@ -1,7 +1,8 @@
-"""Passages of sample sources, as a search returns them."""
+"""Passages of sample sources, as a search returns them, and a model with scripted replies."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from labext.sandbox.nb.search.ranking import Hit
@@ -33,3 +34,15 @@ HEADER = "Run | Ethanol (g/L) | OD600"
 TABLE = replace(
     hit("source:runs", 4, "R25 | 11.22 | 4.2\nR26 | 11.35 | 4.4"), heading=f"Runs › {HEADER}"
 )
+
+
+class Model:
+    """A language model with scripted replies that records the messages."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.sent: list[list[Mapping[str, str]]] = []
+
+    def __call__(self, messages: Sequence[Mapping[str, str]]) -> str:
+        self.sent.append(list(messages))
+        return self.replies.pop(0)

@@ -12,6 +12,7 @@ import openai_server
 import pandas as pd
 import pytest
 import requests
+from sample_passages import Model
 
 from labext import NotebookClient
 from labext.errors import ServiceError
@@ -371,17 +372,12 @@ def test_reranked_search_has_the_order_of_the_model(api, served, provider):
 
 
 def test_model_that_orders_passages_receives_their_headings():
-    sent: list[Any] = []
-
-    def ask(messages: Any) -> str:
-        sent.extend(messages)
-        return "[2, 1]"
-
+    model = Model("[2, 1]")
     one = Hit("source:a", "Runs", 1, "R1 | 2", None, None, 1.0, "Table › Run | OD600")
     other = Hit("source:b", "Plan", 2, "Rest.", None, None, 1.0)
-    assert assisted.rerank(ask, "OD600", [one, other]) == [other, one]
+    assert assisted.rerank(model, "OD600", [one, other]) == [other, one]
     expected = "Passage 1: Runs\nTable › Run | OD600\nR1 | 2\n\nPassage 2: Plan\nRest."
-    assert expected in sent[0]["content"]
+    assert expected in model.sent[0][0]["content"]
 
 
 @pytest.mark.parametrize("option", ["rewrite", "rerank"])

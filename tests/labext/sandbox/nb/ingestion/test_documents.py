@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl  # type: ignore[import-untyped]
 import pptx
 import pytest
-from labext_test_documents import docx, pdf, zip_archive
+from labext_test_documents import docx, pdf, saved, zip_archive
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
@@ -40,15 +40,7 @@ def test_deeply_nested_tables_are_read(read):
     for _ in range(40):
         cell.text = "level"
         cell = cell.add_table(1, 1).cell(0, 0)
-    out = io.BytesIO()
-    document.save(out)
-    assert 1 <= read(out.getvalue()).text.count("level") <= 40
-
-
-def saved(document: Any) -> bytes:
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+    assert 1 <= read(saved(document)).text.count("level") <= 40
 
 
 def blank_slide() -> tuple[Any, Any]:

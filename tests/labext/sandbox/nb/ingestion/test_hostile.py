@@ -13,7 +13,7 @@ import pptx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from labext_test_documents import docx, pdf, zip_archive
+from labext_test_documents import docx, pdf, saved, zip_archive
 
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import readers
@@ -24,14 +24,7 @@ REAL = {
     "page.html": b"<!DOCTYPE html><html><head><title>T</title></head><body><p>Text</p></html>",
     "notes.md": b"---\ntitle: x\n---\n# Heading\n\nText\n=====\n```\ncode\n```\n",
 }
-BEGINNINGS = [
-    b"%PDF-1.4\n",
-    b"PK\x03\x04",
-    b"<!doctype html>",
-    b"<?xml?><html>",
-    b"\xff\xfe",
-    b"# ",
-]
+BEGINNINGS = [b"%PDF-1.4\n", b"PK\3\4", b"<!doctype html>", b"<?xml?><html>", b"\xff\xfe", b"# "]
 NAMES = st.sampled_from([*REAL, "notes.txt", "sound.bin", ""])
 
 few = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
@@ -113,24 +106,19 @@ def test_deeply_nested_xml_is_refused(read_error, name):
     assert "nested too deeply" in read_error(content, name)
 
 
-def package(kind: str) -> bytes:
-    """Return a small document of a kind that is a zip archive."""
-    if kind == "docx":
-        return docx(["Text."])
-    if kind in ("pptx", "xlsx"):
-        out = io.BytesIO()
-        (pptx.Presentation() if kind == "pptx" else openpyxl.Workbook()).save(out)
-        return out.getvalue()
-    entries: dict[str, dict[str, str | bytes]] = {
-        "ods": {"META-INF/manifest.xml": "<m/>", "content.xml": "<a/>"},
-        "epub": {
-            "META-INF/container.xml": '<c><rootfile full-path="book.opf"/></c>',
-            "book.opf": '<p><item id="a" href="a.html"/><itemref idref="a"/></p>',
-            "a.html": "<p>Text.</p>",
-        },
-    }
-    return zip_archive(entries[kind])
-
+BOOK: dict[str, str | bytes] = {
+    "META-INF/container.xml": '<c><rootfile full-path="book.opf"/></c>',
+    "book.opf": '<p><item id="a" href="a.html"/><itemref idref="a"/></p>',
+    "a.html": "<p>Text.</p>",
+}
+PACKAGES = {
+    "docx": docx(["Text."]),
+    "pptx": saved(pptx.Presentation()),
+    "xlsx": saved(openpyxl.Workbook()),
+    "ods": zip_archive({"META-INF/manifest.xml": "<m/>", "content.xml": "<a/>"}),
+    "epub": zip_archive(BOOK),
+}
+"""Small documents that are zip archives."""
 
 MAIN_ENTRY = {
     "docx": "word/document.xml",
@@ -145,7 +133,7 @@ def with_entry(kind: str, size: int, declared: int, method: int = zipfile.ZIP_DE
     """Return a document whose main entry unpacks to `size` bytes and declares another size."""
     out = io.BytesIO()
     with (
-        zipfile.ZipFile(io.BytesIO(package(kind))) as source,
+        zipfile.ZipFile(io.BytesIO(PACKAGES[kind])) as source,
         zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target,
     ):
         for name in source.namelist():

@@ -19,12 +19,7 @@ from labext.sandbox.nb.ask.answers import (
     citation_mark,
     quotable_sentences,
 )
-from labext.sandbox.nb.ask.quotes import (
-    INTRODUCTION,
-    MAX_LENGTH,
-    MAX_PASSAGES,
-    PassageQuoter,
-)
+from labext.sandbox.nb.ask.quotes import INTRODUCTION, MAX_LENGTH, MAX_PASSAGES, PassageQuoter
 from labext.sandbox.nb.search.ranking import Hit
 
 
@@ -368,8 +363,7 @@ def test_single_common_word_is_no_side_of_a_comparison():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["enzyme | site\nEcoRI | G/AATTC", "| enzyme | site |\n|:---|---|\n| EcoRI | G/AATTC |"],
+    "text", ["enzyme | site\nEcoRI | G/AATTC", "| enzyme | site |\n|:---|---|\n| EcoRI | G/AATTC |"]
 )
 def test_rows_are_quoted_as_a_markdown_table(text):
     answer = request("Where does EcoRI cut?", [hit("source:a", 1, f"Enzymes:\n\n{text}")])

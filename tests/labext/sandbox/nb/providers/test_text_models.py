@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_passages import HEADER, METHODS, NOTE, PASSAGES, TABLE, hit
+from sample_passages import HEADER, METHODS, NOTE, PASSAGES, TABLE, Model, hit
 
 from labext.sandbox.nb.ask.answers import (
     NO_MATCH,
@@ -209,18 +208,6 @@ def test_citations_of_arbitrary_replies_are_literal(reply):
     for citation in parse_citations(reply, PASSAGES).citations:
         assert citation.quote in citation.passage
         assert citation in {cite(item, citation.quote) for item in PASSAGES}
-
-
-class Model:
-    """A language model with scripted replies that records its prompts."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.sent: list[list[Mapping[str, str]]] = []
-
-    def __call__(self, messages: Sequence[Mapping[str, str]]) -> str:
-        self.sent.append(list(messages))
-        return self.replies.pop(0)
 
 
 def test_strategy_is_parsed_from_surrounding_text():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sample_passages import Model
 
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import VECTORS_WEIGHT, WORDS_WEIGHT, merge_scores
@@ -157,18 +158,6 @@ def hit(number: int) -> Hit:
 HITS = [hit(number) for number in range(1, 5)]
 
 
-class Model:
-    """A model that always sends the same reply, and records its prompts."""
-
-    def __init__(self, reply: str) -> None:
-        self._reply = reply
-        self.prompts: list[str] = []
-
-    def __call__(self, messages: Sequence[Mapping[str, str]]) -> str:
-        self.prompts.append(messages[-1]["content"])
-        return self._reply
-
-
 def numbers(hits: Sequence[Hit]) -> list[int]:
     return [hit.passage_id for hit in hits]
 
@@ -177,7 +166,7 @@ def test_query_precedes_the_queries_of_the_model():
     model = Model('Here they are: ["catabolite repression", " araBAD\\npromoter ", ""]')
     expected = ["keep a gene off", "catabolite repression", "araBAD promoter"]
     assert assisted.rewrite_query(model, "keep a gene off") == expected
-    assert "keep a gene off" in model.prompts[0]
+    assert "keep a gene off" in model.sent[0][-1]["content"]
 
 
 @pytest.mark.parametrize("reply", ["", "no idea", "[1, 2", '{"a": 1}', "[1, null, {}]", "[["])
@@ -212,14 +201,15 @@ def test_passages_are_in_the_order_of_the_model(reply, expected):
 def test_prompt_has_the_passages_with_their_numbers():
     model = Model("[]")
     assisted.rerank(model, "the query", HITS)
-    assert "the query" in model.prompts[0]
-    assert all(f"Passage {number}: \ntext {number}" in model.prompts[0] for number in range(1, 5))
+    prompt = model.sent[0][-1]["content"]
+    assert "the query" in prompt
+    assert all(f"Passage {number}: \ntext {number}" in prompt for number in range(1, 5))
 
 
 def test_single_passage_is_not_reranked():
-    model: Any = Model("[]")
+    model = Model("[]")
     assert assisted.rerank(model, "query", HITS[:1]) == HITS[:1]
-    assert model.prompts == []
+    assert model.sent == []
 
 
 SIGNS = ['"', "'", "*", "(", ")", "^", ":", "-", "+", "{", "}", "\0", "\ud800", "“", "”", "%", "_"]
