@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
@@ -172,15 +172,11 @@ class Back:
             self._set_limit(name, before)
 
     def _set_limit(self, name: str, value: int | None) -> int | None:
-        database = open_database(self.data_dir)
-        try:
-            with database.write() as session:
-                changed = session.get(Limit, name)
-                before = None if changed is None else changed.value
-                limits.LIMITS.change(session, name, value)
-            return before
-        finally:
-            database.close()
+        with closing(open_database(self.data_dir)) as database, database.write() as session:
+            changed = session.get(Limit, name)
+            before = None if changed is None else changed.value
+            limits.LIMITS.change(session, name, value)
+        return before
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from labext.sandbox.nb.app import service
 
 pytestmark = pytest.mark.contract
 
-
 CONTRACT = {
     "notebooks": """GET /notebooks · POST /notebooks · GET /notebooks/{notebook_id}
         PUT /notebooks/{notebook_id} · DELETE /notebooks/{notebook_id}

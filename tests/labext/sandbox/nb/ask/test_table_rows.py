@@ -203,9 +203,11 @@ def test_answer_quotes_the_extreme_row_of_all_passages_instead_of_the_passages_f
     assert len(passages) > 5
 
 
-def test_answer_names_the_rows_compared_and_how_many_are_equal():
+def test_answer_names_the_rows_compared_and_has_the_equal_ones_in_one_table():
     text = answer("Which pUC19 plasmid is the latest?", source(TABLE), source(TABLE)).text
     assert "Plasmids, latest “made” of the 3 rows with pUC19 (2 rows are equal):" in text
+    shown = text.replace("**", "").replace(" [source:a]", "").split("\n")[-2:]
+    assert shown == [f"> | {ROWS[place]} |" for place in (2, 4)]
 
 
 def test_other_passages_of_an_answer_stay_in_their_order():
@@ -214,12 +216,6 @@ def test_other_passages_of_an_answer_stay_in_their_order():
     citations = answer("Which plasmid has the longest fragment?", table, [note, *table]).citations
     assert [citation.id for citation in citations] == ["note:b", "source:a"]
     assert citations[1].quote == ROWS[3]
-
-
-def test_equal_extremes_are_one_table():
-    text = answer("Which pUC19 plasmid is the latest?", source(TABLE), source(TABLE)).text
-    shown = text.replace("**", "").replace(" [source:a]", "").split("\n")[-2:]
-    assert shown == [f"> | {ROWS[place]} |" for place in (2, 4)]
 
 
 RESISTANCES = ("ampicillin", "kanamycin", "chloramphenicol")

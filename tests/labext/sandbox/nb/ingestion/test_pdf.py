@@ -45,15 +45,12 @@ def test_empty_pages_keep_their_numbers(read):
 
 
 def test_pdf_heading_is_a_separate_paragraph(read):
-    text = (
-        "Cells grow until noon and are then\nkept cold.\nWhat to vary\nVary the temperature first."
-    )
-    result = read(pdf([text]))
-    assert result.pages[0][1].split("\n\n") == [
+    blocks = [
         "Cells grow until noon and are then\nkept cold.",
         "What to vary",
         "Vary the temperature first.",
     ]
+    assert read(pdf(["\n".join(blocks)])).pages[0][1].split("\n\n") == blocks
 
 
 def test_pdf_heading_is_recognized_by_its_font(read):
@@ -80,23 +77,25 @@ def test_pdf_heading_is_recognized_by_its_font(read):
     ]
 
 
+LINE = "The text of the paper has the font of most of its characters."
+BODY = "\n".join([LINE] * 12)
+
+
 def test_large_paragraph_and_bold_row_of_a_pdf_are_no_headings(read):
     lead = "# " + "\n# ".join(["An introduction in large type runs on and on"] * 5)
     table = "** Arabinose Glucose\nnone 0.2 %\n** Sum 3 4\nnone 0.2 %"
-    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
-    (page,) = read(pdf([f"{lead}\n{body}\n{table}"])).pages
+    (page,) = read(pdf([f"{lead}\n{BODY}\n{table}"])).pages
     assert "\n\n" not in page[1]
 
 
 @pytest.mark.parametrize("mark", ["", "** "])
 def test_header_of_a_table_in_a_pdf_stays_with_its_rows(read, mark):
     rows = "BL21(DE3) LB 12.4 4.2 3\nSHuffle T7 TB 21.0 8.1 4"
-    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
     text = f"Table 1. Yields of the protein.\n{mark}Strain Medium Yield (mg/L) OD600 n\n{rows}"
-    assert f"Strain Medium Yield (mg/L) OD600 n\n{rows}" in read(pdf([f"{body}\n{text}"])).text
+    assert f"Strain Medium Yield (mg/L) OD600 n\n{rows}" in read(pdf([f"{BODY}\n{text}"])).text
     two_lines = f"{mark}Strain Rate Yield\nLB M9 (g/L)\n{rows}"
-    assert mark or two_lines in read(pdf([f"{body}\nTable 2. Rates.\n{two_lines}"])).text
-    heading = f"{body}\n{mark}Results of 2021\nStrains of 3 species grew at 37 in 2 media."
+    assert mark or two_lines in read(pdf([f"{BODY}\nTable 2. Rates.\n{two_lines}"])).text
+    heading = f"{BODY}\n{mark}Results of 2021\nStrains of 3 species grew at 37 in 2 media."
     assert "\n\nResults of 2021\n\nStrains" in read(pdf([heading])).text
 
 
@@ -129,8 +128,7 @@ def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
     expected = "Plate 10^6, as Lee[1], in 25 mL.\nAt 3 M-1s-1, not 4. A2B3C\nof 7."
     assert read(pdf([lines])).text == expected
     heading = "# The growth of A^{2}, B^{3} and C^{4}, in liquid medium\n"
-    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
-    assert read(pdf([heading + body])).text.startswith(
+    assert read(pdf([heading + BODY])).text.startswith(
         "The growth of A2, B3 and C4, in liquid medium\n\nThe text"
     )
 
@@ -196,7 +194,7 @@ def test_numbers_of_rows_and_steps_in_a_pdf_are_kept(read):
     rows = "\n".join(f"{n} 0.5 1.{n} 2.5" for n in range(1, 20))
     assert read(pdf([rows])).text == rows
     code = "\n".join(f"{n} <instance> of a model" for n in range(1, 20))
-    text = "\n".join(["The text of the paper has the font of most of its characters."] * 20)
+    text = "\n".join([LINE] * 20)
     assert code in read(pdf([code, text, text])).text
     steps = "\n".join(f"{n} Add the buffer of step {n} and mix" for n in range(1, 9))
     assert read(pdf([steps])).text == steps
@@ -229,8 +227,7 @@ def test_dash_of_a_range_in_a_pdf_is_no_exponent(read, monkeypatch):
 
 def test_step_of_a_list_in_a_pdf_that_continues_is_no_heading(read):
     steps = "1. Grow to an OD of 0.6.\n2. Induce with arabinose for 4 h at\n18 to 20 degrees."
-    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
-    assert steps in read(pdf([f"{body}\n{steps}"])).text
+    assert steps in read(pdf([f"{BODY}\n{steps}"])).text
 
 
 def test_wrapped_lines_of_a_chinese_pdf_are_joined_without_blanks(read):

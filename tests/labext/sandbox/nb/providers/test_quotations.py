@@ -220,11 +220,7 @@ def test_passage_without_the_rare_terms_is_no_match(question, text):
 
 
 CHINESE = "葡萄糖抑制启动子，因此将其添加到未诱导的培养物中。"
-
-
 RUSSIAN = "Глюкоза подавляет промотор, и поэтому её добавляют в культуру."
-
-
 GERMAN = "Die Zellen wurden bei 37 °C über Nacht geschüttelt."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import nb_service
@@ -79,12 +79,8 @@ class Sources(nb_service.Api):
     @contextmanager
     def back(self) -> Iterator[Session]:
         """The tables of the service, opened by its administrator."""
-        database = open_database(self._data_dir)
-        try:
-            with database.write() as session:
-                yield session
-        finally:
-            database.close()
+        with closing(open_database(self._data_dir)) as database, database.write() as session:
+            yield session
 
     @contextmanager
     def private(self) -> Iterator[None]:
@@ -126,10 +122,7 @@ class Handler(QuietHandler):
     def do_GET(self) -> None:
         self.server.requested.release()
         self.server.go.wait(60)
-        self.send_response(self.server.status)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(self.server.body)
+        self.answer(self.server.status, self.server.body, kind="text/html")
 
 
 @pytest.fixture

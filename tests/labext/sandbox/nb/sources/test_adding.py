@@ -18,7 +18,6 @@ from labext.sandbox.nb.tables import COMPLETED, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
 
-
 TEXT = "Cells were induced with 0.2 % arabinose. Glucose represses the promoter."
 
 

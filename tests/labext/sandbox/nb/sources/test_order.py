@@ -14,20 +14,15 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
-def site(in_process):
-    return in_process()
-
-
-@pytest.fixture
-def claims(site):
+def claims(in_process):
     """Queue sources given as (kind, size, awaited); return them in the order of their turns."""
+    site = in_process()
 
     def run(*sources):
         with site.database.write() as session:
             for number, (kind, size, awaited) in enumerate(sources):
-                source = Source(
-                    id=f"source:{number}", kind=kind, size=size, topic="", title=f"{number}"
-                )
+                named = {"id": f"source:{number}", "title": f"{number}"}
+                source = Source(**named, kind=kind, size=size, topic="")
                 session.add(source)
                 tasks.PROCESS.queue_source(session, site, source, titled=True, awaited=awaited)
         ledger = TaskTransitions(site.database, site.queue)

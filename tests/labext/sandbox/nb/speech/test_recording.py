@@ -19,7 +19,6 @@ from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import readers as reader
 from labext.sandbox.nb.ingestion.reading import SourceFile
 from labext.sandbox.nb.podcasts import recording
-from labext.sandbox.nb.podcasts import recording as podcasts_recording
 from labext.sandbox.nb.podcasts.draft import Draft
 from labext.sandbox.nb.podcasts.script import Segment, Turn
 from labext.sandbox.nb.speech import synthesis, transcription
@@ -113,7 +112,7 @@ def test_full_disk_leaves_nothing_and_is_reported(tmp_path, espeak, site):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-        with pytest.raises(podcasts_recording.AudioWriteError, match="free disk space"):
+        with pytest.raises(recording.AudioWriteError, match="free disk space"):
             recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -144,8 +143,8 @@ def test_memory_of_a_long_episode_is_bounded(monkeypatch, tmp_path, espeak, site
         yield write
 
     speech = np.tile(np.sin(np.arange(RATE) * 0.05).astype(np.float32) * 0.1, 10)
-    monkeypatch.setattr(podcasts_recording, "write_mp3", slowly)
-    monkeypatch.setattr(podcasts_recording, "normalize", lambda samples: samples)
+    monkeypatch.setattr(recording, "write_mp3", slowly)
+    monkeypatch.setattr(recording, "normalize", lambda samples: samples)
     monkeypatch.setattr(synthesis, "synthesize", lambda *_arguments: Sound(speech.copy(), RATE))
     turns = [Turn("Ada", "Ten seconds.")] * 80
     tracemalloc.start()
