@@ -180,7 +180,6 @@ class SessionLocks:
 
 router = APIRouter()
 
-
 add_crud_routes(
     router,
     "/chat/sessions/{session_id}",

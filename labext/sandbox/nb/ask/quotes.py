@@ -140,12 +140,8 @@ class PassageQuoter:
                 in_table = {number for item in selections for number in item.table.passage_ids}
                 others = [item for item in citations if item.passage_id not in in_table]
                 before = sum(hit.passage_id not in in_table for hit in hits[:place])
-                ordered: list[Citation | Selection] = [
-                    *others[:before],
-                    *selections,
-                    *others[before:],
-                ]
-                return ordered[:MAX_PASSAGES]
+                both: list[Citation | Selection] = [*others[:before], *selections, *others[before:]]
+                return both[:MAX_PASSAGES]
         return citations
 
     def _select_rows(self, question: str, hit: Hit) -> Sequence[Selection]:

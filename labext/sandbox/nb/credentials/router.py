@@ -35,7 +35,6 @@ MAX_MODELS = 10_000
 ApiKey = Annotated[FreeText, Field(json_schema_extra={"writeOnly": True}, examples=["sk-…"])]
 """A provider's API key."""
 
-
 ProviderName = Annotated[Name, Field(examples=["openai"])]
 
 

@@ -32,7 +32,6 @@ _MAX_SAMPLE_LINES = 50
 _MAX_FIELD_LENGTH = 120
 """Maximum characters of an XML element that is taken as a field, `name: value`."""
 
-
 _XML_ROWS = ("tr", "row")
 _XML_LAYOUT = ("col", "colspec", "graphic")
 """Elements of tables and figures that have attributes for their layout only."""

@@ -24,7 +24,6 @@ _MARKDOWN_HEADING = re.compile(
     r"(?m)^#{1,3}[ \t]+(.+?)[ \t#]*$|^(\S[^\n]*)\n(?:={3,}|-{3,})[ \t]*$"
 )
 
-
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
 _COMMENTED_LIST = (
@@ -46,7 +45,6 @@ def read_plain_text(file: SourceFile, _on_stage: OnStage) -> Document:
 
 _MAX_WORDS_BEFORE_TITLE = 3
 """Words before a title, such as a link to the project's page."""
-
 
 _SECTION = re.compile(
     r"(?i:title|abstract|summary|introduction|overview|(?:table of )?contents)|"

@@ -424,7 +424,6 @@ _UNSUPPORTED_MAGIC = {
 }
 _PICTURE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
 
-
 _AUDIO_MAGIC = (
     *(b"\x1aE\xdf\xa3", b"FLV\x01", b"\0\0\x01\xba"),  # video
     *(b"ID3", b"fLaC", b"OggS", b".snd", b"caff"),

@@ -49,7 +49,6 @@ _VECTOR_LENGTHS = (1e-15, 1e15)
 
 _PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError)
 
-
 _BEGIN, _END = "<think>", "</think>"
 _THINKING = re.compile(rf"(?s)\A(?:\s*{_BEGIN}.*?(?:{_END}\s*|\Z)|(?:(?!{_BEGIN}).)*?{_END}\s*)")
 """The reasoning that some models put before their answer; without its end, there is no answer.

@@ -207,7 +207,6 @@ _MEDIA_TYPES = {".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 _RATE = re.compile(r"rate=(\d{4,6})")
 _DEFAULT_RATE = 24_000
 
-
 SPEECH_FORMS: Mapping[str, SpeechForm] = {
     "elevenlabs": _ElevenLabsSpeech(),
     "google": _GoogleSpeech(),

@@ -84,14 +84,7 @@ def index_passages(
     """
     remove_passages(session, [parent_id])
     passages = [
-        Passage(
-            parent_id=parent_id,
-            position=position,
-            text=piece.text,
-            page=piece.page,
-            heading=piece.heading,
-            confidence=piece.confidence,
-        )
+        Passage(parent_id=parent_id, position=position, **vars(piece))
         for position, piece in enumerate(pieces)
     ]
     session.add_all(passages)

@@ -130,7 +130,6 @@ def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
 _MAX_UTTERANCE_SECONDS = 60
 """Speech without a pause is cut after this time."""
 
-
 _Words = Sequence[tuple[str, float]]
 """Recognized words, each with its probability."""
 
