@@ -12,10 +12,6 @@ from nb_service import detail, new_name
 pytestmark = pytest.mark.contract
 
 
-def numbers(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: record[name] for name in ("source_count", "note_count")}
-
-
 def test_notebook_is_created_and_returned(api) -> None:
     before = datetime.now(UTC)
     created = api.call("POST", "notebooks", json={"name": " Induction ", "description": "pBAD30"})
@@ -195,6 +191,7 @@ def test_deletion_matches_its_preview(api, query, survivors) -> None:
     }
     assert existing(api, sources) == survivors
     assert [api.get(f"notes/{note}").status_code for note in notes] == [404] * 3
-    assert numbers(api.call("GET", f"notebooks/{other}")) == {"source_count": 1, "note_count": 1}
+    kept = api.call("GET", f"notebooks/{other}")
+    assert (kept["source_count"], kept["note_count"]) == (1, 1)
     detail(api.get(f"notebooks/{notebook}"), 404)
     detail(api.delete(f"notebooks/{notebook}"), 404)

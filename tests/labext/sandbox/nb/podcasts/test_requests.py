@@ -25,11 +25,8 @@ def order_error(podcasts):
 
     def check(status, notebook, profile="interview", *speakers):
         before = podcasts.call("GET", "podcasts/episodes")
-        body = {
-            "notebook_id": notebook,
-            "episode_profile_id": profile,
-            "speaker_profile_ids": [*speakers],
-        }
+        body = {"notebook_id": notebook, "episode_profile_id": profile}
+        body["speaker_profile_ids"] = [*speakers]
         detail = podcasts.error(status, "POST", "podcasts/generate", body)
         assert podcasts.call("GET", "podcasts/episodes") == before
         return detail

@@ -40,11 +40,9 @@ def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[S
     return writer.write_outline(site, model, plan)
 
 
-def written(site: Site, model: Model, progress: list[tuple[int, int]] | None = None) -> list[Turn]:
-    def on_progress(done: int, total: int) -> None:
-        if progress is not None:
-            progress.append((done, total))
-
+def written(
+    site: Site, model: Model, on_progress: Callable[[int, int], None] = lambda *_: None
+) -> list[Turn]:
     plan = EpisodePlan(MATERIAL, CAST, "For beginners.")
     return writer.write_dialogue(site, model, plan, PLAN, on_progress)
 
@@ -87,7 +85,7 @@ def test_dialogue_is_written_per_segment(site, talker, provider):
     ]
     provider.replies = lambda _body: replies.pop(0)
     progress: list[tuple[int, int]] = []
-    assert written(site, talker, progress) == [
+    assert written(site, talker, lambda *counts: progress.append(counts)) == [
         Turn("Alex", "Welcome.", opens=True),
         Turn("Robin Hood", "It is 0.2 %."),
         Turn("Alex", "And the dose?", opens=True),

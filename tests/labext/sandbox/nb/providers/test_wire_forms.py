@@ -279,12 +279,9 @@ def test_text_of_a_deleted_credential_goes_to_no_other_server(site, connect, mon
 
 def test_large_request_is_sent_within_the_time_limit_of_the_model(site, connect, monkeypatch):
     monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.1)
-
-    def slow(handler: Handler) -> None:
-        handler.answer(200, {"choices": [{"message": {"content": "Long."}}]})
-
+    reply = {"choices": [{"message": {"content": "Long."}}]}
     with model_servers.serving("openai") as server:
-        server.reading_pause, server.fault = 0.5, slow
+        server.reading_pause, server.fault = 0.5, lambda handler: handler.answer(200, reply)
         text = "x" * (16 << 20)
         assert calls.chat(site, connect(server), [{"role": "user", "content": text}]) == "Long."
 
@@ -377,8 +374,8 @@ def test_server_that_refuses_the_limit_of_length_gets_it_by_its_other_name(
         server.fault = lambda handler: handler.answer(400, body)
         with pytest.raises(HTTPException, match="max_"):  # refused by both names
             calls.chat(site, model, TALK, max_tokens=9)
-        sent = [[name for name in names if name in body] for _, _, body in server.requests]
-        assert sent == [[name] for name in names]
+        tried = [[name for name in names if name in body] for _, _, body in server.requests]
+        assert tried == [[name] for name in names]
         server.requests.clear()
         refuse_once(server, 400, body)
         assert stream(site, model, max_tokens=9)[0] == "It is arabinose."
