@@ -72,10 +72,11 @@ SPANS = (
     "<tr><th>LB</th><th>M9</th></tr><tr><td rowspan='2'>DH5a</td><td>1.2</td><td>0.4</td></tr>"
     "<tr><td>1.1</td><td>0.5</td><td>Lee</td></tr><tr><td>BL21</td><td>1.7</td></tr></table>"
 )
+FILLER = "Cells grow until noon and are then kept cold. " * 9
 
 
 @pytest.mark.parametrize("name", ["page.html", "page.xml"])
-@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+@pytest.mark.parametrize("filler", ["", FILLER])
 def test_cells_below_those_of_several_rows_stay_in_their_columns(read, name, filler):
     page = f"<html><body><article><p>{filler}</p>{SPANS}</article></body></html>"
     lines = [line.strip(" ") for line in read(page.encode(), name).text.splitlines()]
@@ -150,14 +151,14 @@ FORMULA = (
 FRACTION = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac><msub><mi>K</mi><mi>m</mi></msub></math>"
 
 
-@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+@pytest.mark.parametrize("filler", ["", FILLER])
 def test_formulas_of_html_are_read(read, filler):
     hidden = f"<span style='display: none'>{FRACTION}</span><img src='shown.svg'>"
     page = f"<html><body><article><p>{filler}Add {FORMULA} M or {hidden}.</p></article></body>"
     assert read(page.encode(), "page.html").text == f"{filler}Add 3×10^−6 M or 1/2K_m."
 
 
-@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+@pytest.mark.parametrize("filler", ["", FILLER])
 @pytest.mark.parametrize(
     "formula",
     [
@@ -447,9 +448,8 @@ def test_notebook_with_large_outputs_is_refused(read_error, data, expected):
 
 
 def test_footnotes_anchors_and_captions_of_html_are_read(read):
-    filler = "Cells grow until noon and are then kept cold. " * 9
     page = (
-        f'<html><body><p>{filler}</p><h1 class="western"><a name="b"></a>Strains</h1>'
+        f'<html><body><p>{FILLER}</p><h1 class="western"><a name="b"></a>Strains</h1>'
         '<p>DH10B<a href="#a">1</a>.</p><section class="footnotes" role="doc-endnotes"><ol>'
         '<li id="a"><p>Of a <a href="https://a.example">page</a>.<a href="#r">↩</a></p></li>'
         '<li id="b"><p>Of 42 kDa.<a href="#s">↩</a></p></li></ol></section></body></html>'
@@ -490,7 +490,7 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
     ],
 )
 def test_captions_and_sections_of_a_long_page_are_kept(read, part, expected):
-    filler = f"<p>{'Cells grow until noon and are then kept cold. ' * 9}</p>"
+    filler = f"<p>{FILLER}</p>"
     page = f"<html><body><article>{filler}{part}{filler}</article></body></html>"
     assert expected in read(page.encode(), "page.html").text
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import openai_server
 import pytest
+from openai_server import respond_with
 from starlette.exceptions import HTTPException
 
 from labext.actions import Action
@@ -101,7 +102,7 @@ def test_vectors_keep_the_order_of_texts(site, provider, add_model):
     ],
 )
 def test_batch_that_is_too_large_is_halved(site, provider, add_model, status, error):
-    refuse = openai_server.respond_with(status, error)
+    refuse = respond_with(status, error)
     provider.faults = [refuse, refuse]
     texts = [str(number) for number in range(8)]
     model = add_model("embedder", "embedding")
@@ -124,20 +125,20 @@ OPENROUTER = {
     ("fault", "output"),
     [
         (
-            openai_server.respond_with(403, {"error": "Not for you."}),
+            respond_with(403, {"error": "Not for you."}),
             "403: “Not for you.”. Check its key, or give it another.",
         ),
-        (openai_server.respond_with(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
-        (openai_server.respond_with(502, OPENROUTER), "502: “Model is down.”"),
-        (openai_server.respond_with(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
-        (openai_server.respond_with(500, ""), "500: “Internal Server Error”"),
-        (openai_server.respond_with(302, ""), "302"),
-        (openai_server.respond_with(200, ""), "sent an empty reply"),
-        (openai_server.respond_with(200, openai_server.completion("")), "sent an empty reply"),
-        (openai_server.respond_with(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
-        (openai_server.respond_with(200, "[" * 100_000), "OpenAI-compatible"),
-        (openai_server.respond_with(200, [1, 2]), "“[1, 2]”"),
-        (openai_server.respond_with(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
+        (respond_with(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
+        (respond_with(502, OPENROUTER), "502: “Model is down.”"),
+        (respond_with(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
+        (respond_with(500, ""), "500: “Internal Server Error”"),
+        (respond_with(302, ""), "302"),
+        (respond_with(200, ""), "sent an empty reply"),
+        (respond_with(200, openai_server.completion("")), "sent an empty reply"),
+        (respond_with(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
+        (respond_with(200, "[" * 100_000), "OpenAI-compatible"),
+        (respond_with(200, [1, 2]), "“[1, 2]”"),
+        (respond_with(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
         (openai_server.cut, "closed the connection"),
         (openai_server.disconnect, "closed the connection"),
     ],
@@ -185,7 +186,7 @@ def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
     task_site = dataclasses.replace(site, in_task=True)
     moment = formatdate(time.time() + 30, usegmt=True)
     provider.faults = [openai_server.too_many(value) for value in ("65", "0", None, moment)]
-    provider.faults.append(openai_server.respond_with(status, {"error": "Overloaded"}))
+    provider.faults.append(respond_with(status, {"error": "Overloaded"}))
     assert calls.chat(task_site, add_model(), HELLO, monitor=monitor) == "Reply of talker."
     assert waits == [65, 1, 10, pytest.approx(30, abs=5), 10]
 
@@ -198,7 +199,7 @@ def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
 
 @pytest.mark.parametrize("streams", [False, True])
 def test_base_url_without_path_is_retried_with_v1(site, provider, add_model, streams):
-    provider.faults = [openai_server.respond_with(404, "404 page not found", "text/plain")]
+    provider.faults = [respond_with(404, "404 page not found", "text/plain")]
     root = provider.base_url.removesuffix("/v1")
     monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
     assert calls.chat(site, add_model(base_url=root), HELLO, monitor=monitor) == "Reply of talker."
@@ -210,17 +211,14 @@ def test_base_url_without_path_is_retried_with_v1(site, provider, add_model, str
 
 
 def test_base_url_with_path_is_not_retried(site, provider, add_model):
-    provider.faults = [openai_server.respond_with(404, {"error": "No such model."})]
+    provider.faults = [respond_with(404, {"error": "No such model."})]
     assert "No such model." in refusal(site, add_model())
     assert len(provider.requests) == 1
 
 
 @pytest.mark.parametrize("streams", [False, True])
 def test_first_of_two_404_is_reported(site, provider, add_model, streams):
-    provider.faults = [
-        openai_server.respond_with(404, "first"),
-        openai_server.respond_with(404, "second"),
-    ]
+    provider.faults = [respond_with(404, "first"), respond_with(404, "second")]
     model = add_model(base_url=provider.base_url.removesuffix("/v1"))
     monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
     with pytest.raises(HTTPException, match="“first”"):
@@ -249,14 +247,8 @@ def test_key_is_masked_once_decrypted(site, add_model):
 def test_provider_redirect_is_not_followed(site, provider, add_model):
     """A redirect of a server never sends the key or a question to another address."""
     with openai_server.serving() as other:
-
-        def elsewhere(handler: Any) -> None:
-            handler.send_response(307)
-            handler.send_header("Location", f"{other.base_url}/chat/completions")
-            handler.send_header("Content-Length", "0")
-            handler.end_headers()
-
-        provider.faults = [elsewhere]
+        location = {"Location": f"{other.base_url}/chat/completions"}
+        provider.faults = [lambda handler: handler.answer(307, "", location)]
         message = refusal(site, add_model(key=KEY))
         assert "307" in message
         assert "Check its address." in message
@@ -292,9 +284,8 @@ def test_unreachable_server_of_the_environment_names_the_variable_with_its_addre
 
 def test_https_address_of_a_server_without_tls_is_502(site, provider, add_model):
     address = provider.base_url.replace("http:", "https:")
-    assert "has no TLS. Give it an address with http://" in refusal(
-        site, add_model(base_url=address)
-    )
+    message = refusal(site, add_model(base_url=address))
+    assert "has no TLS. Give it an address with http://" in message
 
 
 def test_slow_server_is_502(site, provider, add_model):
@@ -326,7 +317,7 @@ def test_dripping_response_times_out(site, provider, add_model, length):
 
 def test_oversized_response_is_502(site, provider, add_model, monkeypatch):
     monkeypatch.setattr(servers, "MAX_RESPONSE_BYTES", 1 << 17)
-    provider.faults = [openai_server.respond_with(200, b" " * (1 << 18))]
+    provider.faults = [respond_with(200, b" " * (1 << 18))]
     assert "more than" in refusal(site, add_model())
 
 
@@ -385,7 +376,7 @@ def test_recording_that_is_too_long_is_no_text_that_is_too_long(
     path = tmp_path / "talk.mp3"
     path.write_bytes(b"ID3")
     error = {"error": {"message": "Maximum content size limit (26214400) exceeded"}}
-    provider.faults = [openai_server.respond_with(413, error)]
+    provider.faults = [respond_with(413, error)]
     with pytest.raises(HTTPException, match="The recording is too long: add it in parts"):
         calls.transcribe(site, add_model("whisper-1", "stt"), path)
 
@@ -408,7 +399,7 @@ def test_word_probabilities_are_those_of_the_segments(
     path = tmp_path / "talk.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     answer = {"text": "Two words here.", "segments": segments}
-    provider.faults = [openai_server.respond_with(200, answer)]
+    provider.faults = [respond_with(200, answer)]
     _, confidences = calls.transcribe(site, add_model("whisper-1", "stt"), path)
     assert confidences == pytest.approx(expected, abs=0.001)
 
@@ -466,7 +457,7 @@ def test_invalid_reply_is_502(site, provider, add_model, tmp_path, call, answer,
     path = tmp_path / "sound.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     kind = "audio/wav" if call is synthesize else "application/json"
-    provider.faults = [openai_server.respond_with(200, answer, kind)]
+    provider.faults = [respond_with(200, answer, kind)]
     with pytest.raises(HTTPException, match=expected) as caught:
         call(site, add_model(), path)
     assert caught.value.status_code == 502

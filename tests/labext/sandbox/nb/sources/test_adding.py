@@ -151,6 +151,10 @@ def test_invalid_source_is_refused(sources, body, expected):
     assert sources.count() == before
 
 
+FORM = "multipart/form-data; boundary=x"
+PART = b"--x\r\nContent-Disposition: form-data; "
+
+
 @pytest.mark.data_folder
 @pytest.mark.parametrize(
     ("content_type", "body", "expected"),
@@ -159,30 +163,14 @@ def test_invalid_source_is_refused(sources, body, expected):
         ("text/plain", b"text", "form"),
         ("application/x-www-form-urlencoded", b"a=1&" * 101 + b"text=b", "form is invalid"),
         ("multipart/form-data", b"--x--", "boundary"),
-        ("multipart/form-data; boundary=x", b"", "incomplete"),
-        ("multipart/form-data; boundary=x", b"--y\r\n", "form is invalid"),
-        ("multipart/form-data; boundary=x", b"--x\r\nA: b\r\n\r\n1\r\n--x--\r\n", "no name"),
-        (
-            "multipart/form-data; boundary=x",
-            b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc',
-            "incomplete",
-        ),
-        (
-            "multipart/form-data; boundary=x",
-            b'--x\r\nContent-Disposition: form-data; name="other"; filename="a"\r\n\r\na\r\n--x--',
-            "field file",
-        ),
-        (
-            "multipart/form-data; boundary=x",
-            b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n\xff\r\n--x--\r\n',
-            "UTF-8",
-        ),
-        ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"b" * 20_000, "The form"),
-        (
-            "multipart/form-data; boundary=x",
-            b"--x\r\n" + b"".join(b"%d: b\r\n" % number for number in range(10_000)),
-            "The form",
-        ),
+        (FORM, b"", "incomplete"),
+        (FORM, b"--y\r\n", "form is invalid"),
+        (FORM, b"--x\r\nA: b\r\n\r\n1\r\n--x--\r\n", "no name"),
+        (FORM, PART + b'name="file"; filename="a"\r\n\r\nabc', "incomplete"),
+        (FORM, PART + b'name="other"; filename="a"\r\n\r\na\r\n--x--', "field file"),
+        (FORM, PART + b'name="text"\r\n\r\n\xff\r\n--x--\r\n', "UTF-8"),
+        (FORM, b"--x\r\nA: " + b"b" * 20_000, "The form"),
+        (FORM, b"--x\r\n" + b"".join(b"%d: b\r\n" % n for n in range(10_000)), "The form"),
     ],
 )
 def test_invalid_form_is_refused(sources, content_type, body, expected):
