@@ -26,11 +26,13 @@ PROVIDERS = {
 
 
 @contextmanager
-def another_secret(nb: Any) -> Iterator[None]:
-    """The secret that encrypts keys is lost."""
+def another_secret(nb: Any, text: str | None = None) -> Iterator[None]:
+    """The secret that encrypts keys is lost, or it is this text."""
     path = nb.box.data_dir / "secrets" / "nb_encryption"
     before = path.read_text()
     path.unlink()
+    if text is not None:
+        path.write_text(text)
     try:
         yield
     finally:
@@ -63,12 +65,7 @@ def test_credential_create_list_update_delete(nb):
 
 def test_empty_update_changes_nothing(nb):
     created = nb.credential()
-    body = {
-        "name": created["name"],
-        "base_url": created["base_url"],
-        "provider": created["provider"],
-    }
-    for same in ({}, body):
+    for same in ({}, {name: created[name] for name in ("name", "base_url", "provider")}):
         assert nb.call("PUT", f"credentials/{created['id']}", same) == created
 
 
@@ -129,15 +126,10 @@ def test_every_use_of_a_key_reports_a_lost_secret(nb, provider):
 
 
 def test_invalid_secret_is_reported(nb):
-    path = nb.box.data_dir / "secrets" / "nb_encryption"
-    before = path.read_text()
-    path.write_text("nonsense")
-    try:
+    with another_secret(nb, "nonsense"):
         assert nb.call("GET", "credentials/status")["encryption_configured"] is False
         body = {"provider": "openai", "name": "x", "api_key": nb.KEY}
         assert "can't be encrypted" in nb.error(422, "POST", "credentials", body)
-    finally:
-        path.write_text(before)
     assert nb.call("GET", "credentials/status")["encryption_configured"] is True
 
 
@@ -148,11 +140,8 @@ def test_status_reports_credentials_and_environment(nb):
     nb.credential(key=None, provider="mistral", base_url=None)  # not usable yet
     result = nb.call("GET", "credentials/status")
     assert {name for name, ready in result["configured"].items() if ready} == {"openai", "groq"}
-    assert result["source"] == dict.fromkeys(PROVIDERS, "none") | {
-        "openai": "environment",
-        "groq": "database",
-        "mistral": "database",
-    }
+    sources = {"openai": "environment", "groq": "database", "mistral": "database"}
+    assert result["source"] == dict.fromkeys(PROVIDERS, "none") | sources
     nb.credential(provider="openai")  # takes precedence over the environment
     assert nb.call("GET", "credentials/status")["source"]["openai"] == "database"
 
@@ -243,11 +232,8 @@ def test_stored_key_is_not_sent_to_another_server(nb, provider):
     created = nb.credential(name="lab")
     path, other = f"credentials/{created['id']}", "http://models.example:8000/v1"
     provider_url = provider.base_url
-    for base_url in (
-        other,
-        provider_url.replace("http:", "https:"),
-        provider_url.replace("127.0.0.1", "localhost"),
-    ):
+    secure = provider_url.replace("http:", "https:")
+    for base_url in (other, secure, provider_url.replace("127.0.0.1", "localhost")):
         message = nb.error(400, "PUT", path, {"base_url": base_url, "name": "x"})
         assert "another server" in message
         assert "send it together with the address" in message
@@ -262,9 +248,8 @@ def test_stored_key_is_not_sent_to_another_server(nb, provider):
 
 
 def test_credential_of_vertex_ai_without_a_key_is_refused_when_it_is_used(nb):
-    created = nb.call(
-        "POST", "credentials", {"name": "Vertex", "provider": "google", "project": "p"}
-    )
+    body = {"name": "Vertex", "provider": "google", "project": "p"}
+    created = nb.call("POST", "credentials", body)
     test = nb.call("POST", f"credentials/{created['id']}/test")
     assert test["success"] is False
     assert "Vertex AI" in test["message"]
@@ -272,14 +257,8 @@ def test_credential_of_vertex_ai_without_a_key_is_refused_when_it_is_used(nb):
 
 
 def test_credential_options_are_stored_and_cleared(nb):
-    options = {
-        "modalities": ["llm", "tts"],
-        "api_version": "2024-10-21",
-        "project": "p",
-        "location": "europe-west1",
-        "credentials_path": "/secrets/key.json",
-        "num_ctx": 16_384,
-    }
+    options = {"modalities": ["llm", "tts"], "api_version": "2024-10-21", "num_ctx": 16_384}
+    options |= {"project": "p", "location": "europe-west1", "credentials_path": "/secrets/key.json"}
     created = nb.credential(**options)
     path = f"credentials/{created['id']}"
     assert {name: created[name] for name in options} == options

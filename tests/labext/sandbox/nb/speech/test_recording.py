@@ -224,36 +224,33 @@ def test_speech_of_a_draft_is_requested_again_only_if_it_is_damaged(
     assert [record(), record()] == [4, 4]
 
 
-def test_unreadable_speech_is_502(site, remote, provider):
-    provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
-    with pytest.raises(HTTPException, match="readable audio") as caught:
-        synthesis.synthesize(site, remote(), "nova", "Hello.")
-    assert caught.value.status_code == 502
-
-
-@pytest.mark.parametrize(
-    "sound", [tone(0, 16_000), tone(220, 16_000, seconds=0)], ids=["zeros", "no samples"]
-)
-def test_silence_of_a_server_is_502(site, remote, provider, sound):
-    provider.sound = lambda _body: sound
-    with pytest.raises(HTTPException, match="no sound for “Hello”") as caught:
-        synthesis.synthesize(site, remote(), "nova", "Hello")
-    assert caught.value.status_code == 502
-
-
-@pytest.mark.parametrize(
-    ("value", "rate"), [(np.nan, 16_000), (np.inf, 16_000), (0.5, 7), (0.5, 2_147_483_629)]
-)
-def test_speech_with_invalid_samples_or_rate_is_502(site, remote, provider, value, rate):
+def floats(value, rate):
     import soundfile
 
     out = io.BytesIO()
     samples = np.full(8000, 0.2, np.float32)
     samples[100] = value
     soundfile.write(out, samples, rate, format="WAV", subtype="FLOAT")
-    provider.sound = lambda _body: out.getvalue()
-    with pytest.raises(HTTPException, match="readable audio") as caught:
-        synthesis.synthesize(site, remote(), "nova", "Hello.")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("sound", "expected"),
+    [
+        (b"RIFF\x10\0\0\0WAVEnothing at all", "readable audio"),
+        (tone(0, 16_000), "no sound for “Hello”"),
+        (tone(220, 16_000, seconds=0), "no sound for “Hello”"),
+        (floats(np.nan, 16_000), "readable audio"),
+        (floats(np.inf, 16_000), "readable audio"),
+        (floats(0.5, 7), "readable audio"),
+        (floats(0.5, 2_147_483_629), "readable audio"),
+    ],
+    ids=["no audio", "zeros", "no samples", "not a number", "infinite", "low rate", "high rate"],
+)
+def test_unreadable_or_silent_speech_of_a_server_is_502(site, remote, provider, sound, expected):
+    provider.sound = lambda _body: sound
+    with pytest.raises(HTTPException, match=expected) as caught:
+        synthesis.synthesize(site, remote(), "nova", "Hello")
     assert caught.value.status_code == 502
 
 

@@ -65,9 +65,8 @@ def test_unknown_voice_is_refused(assignment_error, espeak):
 
 
 def test_language_model_cannot_speak(assignment_error, built_in):
-    assert "does not synthesize speech" in assignment_error(
-        {"Ada": (built_in("extractive", "llm"), None)}
-    )
+    cast = {"Ada": (built_in("extractive", "llm"), None)}
+    assert "does not synthesize speech" in assignment_error(cast)
 
 
 @pytest.mark.parametrize("package", ["espeakng_loader", "soundfile"])
@@ -79,10 +78,8 @@ def test_missing_speech_extra_has_a_hint(assignment_error, espeak, monkeypatch, 
 def test_remote_model_accepts_any_voice(site, remote):
     model = remote()
     assert synthesis.list_voices(site, model) == {}
-    result = assign_voices(
-        site, {"Ada": (model, None), "Ben": (model, "zoe"), "Cleo": (model, None)}
-    )
-    voices = [voice for _model, voice in result.values()]
+    cast = {"Ada": (model, None), "Ben": (model, "zoe"), "Cleo": (model, None)}
+    voices = [voice for _model, voice in assign_voices(site, cast).values()]
     assert voices[1] == "zoe"
     assert len(set(voices)) == 3
 
@@ -134,9 +131,8 @@ def test_unknown_espeak_voice_does_not_break_the_next(site, espeak):
 
 def test_speech_markup_is_not_interpreted(site, espeak):
     plain = synthesis.synthesize(site, espeak, "en-us+f2", "Five and six.")
-    marked = synthesis.synthesize(
-        site, espeak, "en-us+f2", 'Five <break time="5s"/> and [[bla]] six.'
-    )
+    text = 'Five <break time="5s"/> and [[bla]] six.'
+    marked = synthesis.synthesize(site, espeak, "en-us+f2", text)
     assert plain.seconds < marked.seconds < plain.seconds + 5
 
 
