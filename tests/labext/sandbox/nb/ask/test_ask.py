@@ -73,9 +73,8 @@ def test_rows_of_a_table_are_found_and_cited_with_its_first_row(client, kit):
 def test_question_without_shared_words_is_answered(api):
     answer = api.simple("Whom do I contact about frozen samples?")
     (citation,) = answer["citations"]
-    assert (
-        citation["quote"] == "Vary the arabinose concentration first. Ask Dana about the freezer."
-    )
+    expected = "Vary the arabinose concentration first. Ask Dana about the freezer."
+    assert citation["quote"] == expected
 
 
 def test_unrelated_question_has_no_answer_and_no_citations(api):
@@ -194,9 +193,8 @@ def test_remote_model_gets_key_prompt_and_passages(api, served, provider, kit):
         assert citation["quote"] in citation["passage"]
         assert citation["quote"].startswith("Glucose lowers")
     plan, first = provider.chats()  # a single answer is not merged
-    assert {request.headers["authorization"] for request in provider.requests} == {
-        f"Bearer {kit.KEY}"
-    }
+    sent = {request.headers["authorization"] for request in provider.requests}
+    assert sent == {f"Bearer {kit.KEY}"}
     assert {request.body["model"] for request in provider.requests} == {"talker"}
     assert all(WHY in item.text for item in (plan, first))
     assert kit.TEXTS["source:paper"][1] in first.text

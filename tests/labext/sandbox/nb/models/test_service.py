@@ -69,9 +69,8 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
     assert [request.path for request in provider.requests] == [
         *("/chat/completions", "/embeddings", "/audio/speech", "/audio/transcriptions")
     ]
-    assert {request.headers["authorization"] for request in provider.requests} == {
-        f"Bearer {nb.KEY}"
-    }
+    sent = {request.headers["authorization"] for request in provider.requests}
+    assert sent == {f"Bearer {nb.KEY}"}
     models = [request.body["model"] for request in provider.requests]
     assert models == ["a-llm", "a-embedding", "a-tts", "a-stt"]
     assert "Hello" in chat.text

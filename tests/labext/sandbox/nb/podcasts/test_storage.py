@@ -57,9 +57,8 @@ def episode(site, identifier):
 def work(site, add):
     """The folder of an episode's task with its result, and the episode."""
     running = add(RUNNING)
-    task = Task(
-        kind=tasks.PODCAST.name, key=tasks.PODCAST.key(running), payload={"episode": running}
-    )
+    key = tasks.PODCAST.key(running)
+    task = Task(kind=tasks.PODCAST.name, key=key, payload={"episode": running})
     folder = tasks.PODCAST.kind(site).work(task)
     folder.mkdir()
     result_audio(folder).write_bytes(b"sound")
@@ -198,9 +197,8 @@ def test_material_is_completed_sources_and_notes(site, monkeypatch):
         session.add_all([Notebook(id=book, name="Book"), Notebook(id="notebook:other", name="O")])
         for n, (status, text) in enumerate([(COMPLETED, "a" * 30), (FAILED, "x"), (RUNNING, "y")]):
             source = f"source:{n}"
-            session.add(
-                Source(id=source, kind="text", title=f"S{n}", full_text=text, status=status)
-            )
+            fields = {"title": f"S{n}", "full_text": text, "status": status}
+            session.add(Source(id=source, kind="text", **fields))
             session.flush()
             session.add(NotebookSource(notebook_id=book, source_id=source))
         for n, (where, text) in enumerate([(book, "note"), ("notebook:other", "elsewhere")]):
@@ -249,18 +247,16 @@ def test_seeded_profiles_exist(podcasts):
     assert all(person["voice_id"] is None for person in speakers["host"]["speakers"])
     episodes = {item["name"]: item for item in podcasts.call("GET", "episode-profiles")}
     assert {"interview", "lecture", "panel"} <= {*episodes}
-    assert episodes["interview"]["speaker_profile_ids"] == [
-        speakers[name]["id"] for name in ("host", "guest")
-    ]
+    cast = [speakers[name]["id"] for name in ("host", "guest")]
+    assert episodes["interview"]["speaker_profile_ids"] == cast
 
 
 @pytest.mark.parametrize("path", KINDS)
 def test_profile_is_found_by_name_and_identifier(podcasts, path):
     body = {"name": new_name(), "description": "One.", **KINDS[path]}
     created = podcasts.call("POST", path, body)
-    assert created["id"].partition(":")[0] == path.removesuffix("-profiles").replace(
-        "episode", "episode_profile"
-    )
+    kind = path.removesuffix("-profiles").replace("episode", "episode_profile")
+    assert created["id"].startswith(f"{kind}:")
     for by_name in (created["name"], created["id"]):
         assert podcasts.call("GET", f"{path}/{by_name}") == created
     assert created in podcasts.call("GET", path)
@@ -274,21 +270,16 @@ def test_profile_is_found_by_name_and_identifier(podcasts, path):
 
 @pytest.mark.parametrize("path", KINDS)
 def test_profile_names_are_unique_and_copies_numbered(podcasts, path):
-    first, second = (
-        podcasts.call("POST", path, {"name": new_name(), **KINDS[path]}) for _ in range(2)
-    )
-    body = {"name": first["name"], **KINDS[path]}
-    assert "already" in podcasts.error(400, "POST", path, body)
-    assert "already" in podcasts.error(
-        400, "PUT", f"{path}/{second['id']}", {"name": first["name"]}
-    )
+    bodies = [{"name": new_name(), **KINDS[path]} for _ in range(2)]
+    first, second = (podcasts.call("POST", path, body) for body in bodies)
+    assert "already" in podcasts.error(400, "POST", path, bodies[0])
+    rename = {"name": first["name"]}
+    assert "already" in podcasts.error(400, "PUT", f"{path}/{second['id']}", rename)
     copies = [podcasts.call("POST", f"{path}/{first['id']}/duplicate") for _ in range(2)]
     assert [copy["name"].removeprefix(first["name"]) for copy in copies] == [" - Copy", " - Copy 2"]
     for copy in copies:
-        same = {"id", "name", "created_at", "updated_at"}
-        assert {k: v for k, v in copy.items() if k not in same} == {
-            k: v for k, v in first.items() if k not in same
-        }
+        own = {key: copy[key] for key in ("id", "name", "created_at", "updated_at")}
+        assert copy == first | own
 
 
 @pytest.mark.parametrize(

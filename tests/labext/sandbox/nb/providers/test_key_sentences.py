@@ -70,9 +70,8 @@ def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() ->
 
 
 def test_sentences_with_words_of_the_topic_come_first() -> None:
-    assert key_sentences(TEXT, 1, "vortexing") == [
-        "Do not vortex the lysate, because genomic DNA would shear."
-    ]
+    (sentence,) = key_sentences(TEXT, 1, "vortexing")
+    assert sentence == "Do not vortex the lysate, because genomic DNA would shear."
 
 
 def test_fragments_are_selected_only_if_there_are_no_sentences() -> None:
@@ -92,9 +91,8 @@ def test_sentences_of_frequent_words_are_selected() -> None:
         "The colony grew upon a plate of medium. A vector carries one operon on this plasmid. "
         "Every strain carries a vector with an operon."
     )
-    assert [sentence.text for sentence in select_sentences(result, 1)] == [
-        "A vector carries one operon on this plasmid."
-    ]
+    (sentence,) = select_sentences(result, 1)
+    assert sentence.text == "A vector carries one operon on this plasmid."
 
 
 @pytest.mark.parametrize("seed", TRANSFORMATIONS, ids=lambda seed: seed.name)

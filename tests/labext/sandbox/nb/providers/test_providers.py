@@ -122,9 +122,8 @@ def test_stored_metadata_address_gets_no_request(site, provider, add_model, monk
 )
 def test_environment_status_reports_usable_providers(site, message, ready):
     provider_keys.store_environment(site, message)
-    assert {
-        name for name, names in provider_keys.environment_status(site).items() if names
-    } == ready
+    status = provider_keys.environment_status(site)
+    assert {name for name, names in status.items() if names} == ready
 
 
 def test_environment_key_is_kept_encrypted_until_the_next_start(site):

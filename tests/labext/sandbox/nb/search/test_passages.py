@@ -67,9 +67,8 @@ def test_passages_cover_the_text_unchanged(pages: list[tuple[int | None, str]]) 
 
 def test_passages_do_not_cross_pages() -> None:
     assert [piece.text for piece in split_passages([(None, "One.\n\nTwo.")])] == ["One.\n\nTwo."]
-    assert [
-        (piece.page, piece.text) for piece in split_passages([(1, "One"), (2, " "), (3, "two.")])
-    ] == [(1, "One"), (3, "two.")]
+    pieces = split_passages([(1, "One"), (2, " "), (3, "two.")])
+    assert [(piece.page, piece.text) for piece in pieces] == [(1, "One"), (3, "two.")]
 
 
 def texts(text: str) -> list[str]:
