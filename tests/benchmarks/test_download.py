@@ -59,10 +59,7 @@ print(json.dumps({"seconds": seconds, "bytes": size, "memory": memory.bytes}))
 
 
 def test_a_large_result_to_disk(
-    benchmark: Any,
-    figure: Callable[[str, str], None],
-    serving: Callable[..., str],
-    tmp_path: Path,
+    benchmark: Any, figure: Callable[[str, str], None], serving: Callable[..., str], tmp_path: Path
 ) -> None:
     size = (1024 if benchmark.enabled else 8) * 1024 * 1024
     with (tmp_path / "result").open("wb") as file:

@@ -88,10 +88,7 @@ def cpu_seconds(host: psutil.Process) -> float:
 
 @pytest.mark.parametrize("count", [300, 1000])
 def test_short_texts(
-    benchmark: Any,
-    figure: Callable[[str, str], None],
-    new_box: Callable[..., Sandbox],
-    count: int,
+    benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox], count: int
 ) -> None:
     count = count if benchmark.enabled else 5
     box = new_box(workers=WORKERS)

@@ -51,10 +51,7 @@ print(json.dumps({"seconds": seconds, "bytes": answer["passages"], "memory": mem
 
 
 def test_a_large_source_from_disk(
-    benchmark: Any,
-    figure: Callable[[str, str], None],
-    serving: Callable[..., str],
-    tmp_path: Path,
+    benchmark: Any, figure: Callable[[str, str], None], serving: Callable[..., str], tmp_path: Path
 ) -> None:
     size = (1024 if benchmark.enabled else 8) * 1024 * 1024
     path = tmp_path / "film.mp4"

@@ -85,9 +85,7 @@ def test_time_of_a_trivial_job(boxes: dict[str, Sandbox], benchmark: Any) -> Non
             time.sleep(0.005)
 
     medians = _compare(
-        benchmark,
-        {name: partial(run, Jobs(box)) for name, box in boxes.items()},
-        ROUNDS,
+        benchmark, {name: partial(run, Jobs(box)) for name, box in boxes.items()}, ROUNDS
     )
     assert medians["S3"] < medians["folder"] + 2
 
@@ -100,9 +98,7 @@ def test_time_of_an_upload_of_50_mb(boxes: dict[str, Sandbox], benchmark: Any) -
         assert answer.status_code == 200, answer.text
 
     medians = _compare(
-        benchmark,
-        {name: partial(upload, Jobs(box)) for name, box in boxes.items()},
-        5,
+        benchmark, {name: partial(upload, Jobs(box)) for name, box in boxes.items()}, 5
     )
     assert medians["S3"] < medians["folder"] + 20
 
@@ -127,9 +123,7 @@ def test_jobs_a_minute(boxes: dict[str, Sandbox], benchmark: Any) -> None:
             time.sleep(0.02)
 
     medians = _compare(
-        benchmark,
-        {name: partial(batch, Jobs(box)) for name, box in boxes.items()},
-        3,
+        benchmark, {name: partial(batch, Jobs(box)) for name, box in boxes.items()}, 3
     )
     assert medians["S3"] < 10 * medians["folder"]
 
@@ -147,8 +141,4 @@ def test_download_that_must_be_fetched(boxes: dict[str, Sandbox], benchmark: Any
         answer: requests.Response = Jobs(box).result("done")
         assert answer.status_code == 200
 
-    _compare(
-        benchmark,
-        {name: partial(read, box) for name, box in boxes.items()},
-        ROUNDS,
-    )
+    _compare(benchmark, {name: partial(read, box) for name, box in boxes.items()}, ROUNDS)

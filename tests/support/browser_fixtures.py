@@ -121,10 +121,7 @@ def sandbox_of_notebooks(server: Server) -> Iterator[None]:
 def gate(server: Server) -> Iterator[Gate]:
     """A job service that `%lab sandbox start` finds running, and the gate before its tools."""
     box = Sandbox(
-        server.home / "labext-sandbox",
-        rate="off",
-        workers=2,
-        services=["labext_test_gate:service"],
+        server.home / "labext-sandbox", rate="off", workers=2, services=["labext_test_gate:service"]
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(PARTS), prepend=os.pathsep)

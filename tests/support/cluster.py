@@ -77,11 +77,7 @@ class Cluster:
             settings.setdefault("tls", [*map(str, self.tls)])
         worker = self._spawn(
             "labext_test_worker",
-            [
-                address or self.address,
-                str(self.folder / "workers"),
-                json.dumps(settings),
-            ],
+            [address or self.address, str(self.folder / "workers"), json.dumps(settings)],
             f"worker{number}.log",
         )
         self.workers.append(worker)

@@ -70,11 +70,7 @@ class Api:
         return self.session.request(method, url, headers=headers, timeout=60, **more)
 
     def token(self, client_id: str, secret: str) -> requests.Response:
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": client_id,
-            "client_secret": secret,
-        }
+        form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
         return self.request("POST", "token", data=form)
 
     def pages(self, authorization: str | None = None, **query: Any) -> Iterator[list[Any]]:

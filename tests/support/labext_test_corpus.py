@@ -353,10 +353,7 @@ VALIDATION = DocumentSet(
         "colour systems.txt": "colorsys:",
         "event scheduler.txt": "sched:",
     },
-    tables={
-        "ambiguity codes.md": _ambiguity_codes,
-        "elements.md": _elements,
-    },
+    tables={"ambiguity codes.md": _ambiguity_codes, "elements.md": _elements},
     sample=("EFGs.md", "activity models.md"),
 )
 
@@ -413,10 +410,7 @@ HELD_OUT = DocumentSet(
         "cloudpickle.txt": "cloudpickle:",
         "shelves.txt": "shelve:",
     },
-    tables={
-        "hydropathy.md": _hydropathy,
-        "HTTP status codes.md": _http_status_codes,
-    },
+    tables={"hydropathy.md": _hydropathy, "HTTP status codes.md": _http_status_codes},
     sample=("reaction roles.txt", "chiral pairs.txt"),
 )
 

@@ -95,12 +95,7 @@ class Handler(QuietHandler):
             self.stream([*self.state.words])
 
     def stream(
-        self,
-        words: list[str],
-        *,
-        cut: str | None = None,
-        outcome: str = "complete",
-        kind: str = "",
+        self, words: list[str], *, cut: str | None = None, outcome: str = "complete", kind: str = ""
     ) -> None:
         """Stream a reply; `cut` ends it by this text instead of its end mark.
 
@@ -199,10 +194,7 @@ STREAMS: dict[str, tuple[list[Any], Callable[[str], Any], Callable[[str], list[A
             {"type": "content_block_start", "content_block": {"type": "text", "text": ""}},
             {"type": "ping"},
         ],
-        lambda word: {
-            "type": "content_block_delta",
-            "delta": {"type": "text_delta", "text": word},
-        },
+        lambda word: {"type": "content_block_delta", "delta": {"type": "text_delta", "text": word}},
         _anthropic_end,
     ),
     "google": (

@@ -67,10 +67,7 @@ class VoiceServer:
                 "GET /v1beta/models": {"models": [{"name": "models/gemini-tts"}]},
                 "POST /v1beta/models/speaker-1:generateContent": generated,
             },
-            "piper": {
-                "GET /voices": {"en_US-lessac-medium": {"num_speakers": 1}},
-                "POST /": wav(),
-            },
+            "piper": {"GET /voices": {"en_US-lessac-medium": {"num_speakers": 1}}, "POST /": wav()},
         }
         content = answers[self.form].get(path)
         if content is None:

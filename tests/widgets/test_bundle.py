@@ -146,9 +146,7 @@ def opened(sent: list[tuple[str, dict[str, Any]]], key: str) -> list[dict[str, A
     return [state for state in states if key in state]
 
 
-def test_bundle_is_sent_once_and_only_for_its_views(
-    sent: list[tuple[str, dict[str, Any]]],
-) -> None:
+def test_bundle_is_sent_once_and_only_for_its_views(sent: list[tuple[str, dict[str, Any]]]) -> None:
     progress = hub.mount("a", "progress", {})
     assert opened(sent, "code") == []
     first_model = hub.mount("b", "sequence", {"bases": "ACGT"})

@@ -175,9 +175,7 @@ def test_markup_in_a_source_is_escaped(displayed: list[tuple[str, str]]) -> None
         assert "\x1b" not in html + text
 
 
-def test_very_long_text_is_truncated_with_a_note(
-    displayed: list[tuple[str, str]],
-) -> None:
+def test_very_long_text_is_truncated_with_a_note(displayed: list[tuple[str, str]]) -> None:
     source = SourceText("word\n" * 60_000, "book.txt", "book.txt")
     source._ipython_display_()
     ((html, text),) = displayed

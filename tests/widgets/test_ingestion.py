@@ -96,9 +96,7 @@ def test_failed_and_running_sources_are_listed_first() -> None:
     assert output.endswith("… and 952 more")
 
 
-def test_terminal_redraws_one_line_and_lists_failures(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_terminal_redraws_one_line_and_lists_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     out = FakeTerminal()
@@ -122,9 +120,7 @@ def displayed(set_front_end: Any, record_displays: Any) -> list[tuple[str, str]]
     return displayed
 
 
-def test_interrupt_says_that_the_ingestion_continues(
-    displayed: list[tuple[str, str]],
-) -> None:
+def test_interrupt_says_that_the_ingestion_continues(displayed: list[tuple[str, str]]) -> None:
     def interrupted() -> Iterator[Ingestion]:
         yield MIDWAY
         raise KeyboardInterrupt

@@ -63,10 +63,7 @@ def test_ticks_have_the_same_labels_in_the_picture_as_in_the_live_view() -> None
 def test_javascript_formats_large_numbers_exactly() -> None:
     values, ticks, time, names, middles = run_javascript(JAVASCRIPT)
     assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20", "35,125.3"]
-    assert ticks == [
-        ["123,456,782", "123,456,784"],
-        ["1,732,638,000", "1,732,640,000"],
-    ]
+    assert ticks == [["123,456,782", "123,456,784"], ["1,732,638,000", "1,732,640,000"]]
     assert time == "2026-03-01 10:00:00"
     assert names == ["gene 🧬🧬", "gene…"], "an emoji is not cut in two"
     assert middles == ["transcripti…factor 12", "trans…r 12", "tr…2"]

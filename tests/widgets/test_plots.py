@@ -302,11 +302,7 @@ CORNERS = [(0, 0), (2, 0), (1, 1)]
             lambda axes: axes.collections[0].get_offsets().tolist(),
             [[1, 3], [2, 4]],
         ),
-        (
-            Line([1, 2], [3, 4]),
-            lambda axes: axes.lines[0].get_xydata().tolist(),
-            [[1, 3], [2, 4]],
-        ),
+        (Line([1, 2], [3, 4]), lambda axes: axes.lines[0].get_xydata().tolist(), [[1, 3], [2, 4]]),
         (
             Bars([0, 1], [1, 2], [0, -1], [3, 0]),
             lambda axes: [bar.get_bbox().extents.tolist() for bar in axes.patches],

@@ -14,14 +14,7 @@ from labext.errors import InputError, NotFoundError
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.drawings import rna_view
 from labext_widgets.plots.columns import read_column
-from labext_widgets.results import (
-    Gallery,
-    JobFiles,
-    PictureView,
-    TextView,
-    open_gallery,
-    open_job,
-)
+from labext_widgets.results import Gallery, JobFiles, PictureView, TextView, open_gallery, open_job
 from labext_widgets.results.gallery import PAGE_SIZE
 from labext_widgets.results.open import main_file
 

@@ -22,12 +22,7 @@ from labext.errors import InputError
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.sequence import Selection, sequence_viewer
-from labext_widgets.sequence.enzymes import (
-    COMMON,
-    all_enzymes,
-    cut_sites,
-    unique_cutters,
-)
+from labext_widgets.sequence.enzymes import COMMON, all_enzymes, cut_sites, unique_cutters
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
 from labext_widgets.sequence.search import IUPAC, Hit, search
 from labext_widgets.sequence.viewer import MAX_LIVE_BASES
@@ -210,9 +205,7 @@ def test_live_view_gets_the_complete_state(placeholders: Placeholders) -> None:
     assert "cut once by" not in placeholder.saved[-1][1], "the saved picture follows"
 
 
-def test_very_long_sequence_has_no_live_map(
-    placeholders: Placeholders,
-) -> None:
+def test_very_long_sequence_has_no_live_map(placeholders: Placeholders) -> None:
     sequence_viewer(
         {"name": "long", "bases": "ACGTT" * (MAX_LIVE_BASES // 5 + 1)}
     )._ipython_display_()

@@ -187,10 +187,7 @@ def test_colors_contrast_with_white_and_black(color: str) -> None:
     assert 0.4 <= (max(light) + min(light)) / 2 <= 0.68
 
 
-@given(
-    st.lists(st.floats(-200, 200), max_size=24).map(sorted),
-    st.just(14.0),
-)
+@given(st.lists(st.floats(-200, 200), max_size=24).map(sorted), st.just(14.0))
 def test_spread_keeps_gap_and_order(positions: list[float], gap: float) -> None:
     placed = spread(positions, gap, -200, 200)
     assert len(placed) == len(positions)

@@ -17,12 +17,7 @@ from labext.errors import InputError
 from labext_widgets.alignment import alignment_view
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.structure import (
-    ResidueRange,
-    StructureViewer,
-    drawing,
-    structure_viewer,
-)
+from labext_widgets.structure import ResidueRange, StructureViewer, drawing, structure_viewer
 from labext_widgets.structure.colors import default_scheme, residue_colors, schemes
 from labext_widgets.structure.drawing import draw_structure
 from labext_widgets.structure.molecule import parse_structure

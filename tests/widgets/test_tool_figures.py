@@ -10,12 +10,7 @@ import pandas as pd
 import pytest
 
 from labext_widgets.plots import Plot, job_plot
-from labext_widgets.plots.chart import (
-    Bars,
-    Line,
-    Points,
-    Region,
-)
+from labext_widgets.plots.chart import Bars, Line, Points, Region
 
 
 def residues(**columns: Any) -> pd.DataFrame:
@@ -193,10 +188,7 @@ def test_figure_shows_the_largest_of_many_values_and_says_so() -> None:
     assert (len(panel.marks[0].rows), panel.note) == (30, "the first 30 of 100 modes")
     names = [f"t{n}" for n in count]
     panel = panel_of(pd.DataFrame({"target": names, "evalue": 1, "score": count}))
-    assert (panel.x.categories, panel.note) == (
-        tuple(names[:59:-1]),
-        "the best 40 of 100 targets",
-    )
+    assert (panel.x.categories, panel.note) == (tuple(names[:59:-1]), "the best 40 of 100 targets")
     assert panel_of(pd.DataFrame({"target": ["t"], "evalue": 1, "score": 1})).note == ""
     panel = panel_of(pd.DataFrame({"fragment": count, "length": count}))
     assert panel.x.categories == tuple(str(n) for n in range(100, 20, -1))

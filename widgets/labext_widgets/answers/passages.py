@@ -86,10 +86,7 @@ class PassageView(RowView):
     """Frames of passages that a search has found; the query is kept in `frame.attrs`."""
 
     def show_hits(
-        self,
-        frame: pd.DataFrame,
-        query: str,
-        open_citation: OpenCitation | None = None,
+        self, frame: pd.DataFrame, query: str, open_citation: OpenCitation | None = None
     ) -> pd.DataFrame:
         """Return hits displayed as passages in which the words of the query are marked.
 

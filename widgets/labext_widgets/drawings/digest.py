@@ -12,14 +12,7 @@ from labext.messages import pluralize
 from labext_widgets.core.layout import spread
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas, restriction_map
-from labext_widgets.drawings.canvas import (
-    Drawing,
-    Table,
-    line,
-    rectangle,
-    svg_document,
-    text,
-)
+from labext_widgets.drawings.canvas import Drawing, Table, line, rectangle, svg_document, text
 from labext_widgets.drawings.restriction_map import Cut, Picture
 
 LADDERS: Mapping[str, Sequence[int]] = {

@@ -23,13 +23,7 @@ from labext_widgets.structure.colors import (
     schemes,
 )
 from labext_widgets.structure.drawing import Style, draw_structure, draw_thumbnail, principal_axes
-from labext_widgets.structure.molecule import (
-    Floats,
-    Format,
-    Structure,
-    live_file,
-    parse_structure,
-)
+from labext_widgets.structure.molecule import Floats, Format, Structure, live_file, parse_structure
 from labext_widgets.structure.superposition import Superposition, superpose
 
 if TYPE_CHECKING:
