@@ -31,7 +31,8 @@ from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.core.markup import view_line
 from labext_widgets.documents import PdfPages, SourceView, TextPages
-from labext_widgets.documents.pdf import MAX_BYTES, Pdf, find_passage
+from labext_widgets.documents.pages import find_passage
+from labext_widgets.documents.pdf import MAX_BYTES
 
 TEXT = "Arabinose induces it. Without it, catabolite repression: the Café is shut. T7-driven leaks."
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202etxt\x1b[2J"
@@ -436,7 +437,7 @@ def test_broken_page_leaves_the_others(
 def test_broken_pdf_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.pdf").write_bytes(b"no pdf")
     with pytest.raises(InputError, match="broken PDF"):
-        Pdf(tmp_path / "x.pdf", "x.pdf")
+        PdfPages(tmp_path / "x.pdf", "x.pdf")
 
 
 def test_citation_opens_its_page(placeholders: list[FakePlaceholder], set_front_end: Any) -> None:

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from labext.errors import InputError
@@ -190,24 +190,8 @@ def _place(root: TreeNode) -> None:
 
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
-_LINES: Mapping[int, str] = {
-    _LEFT: "─",
-    _RIGHT: "─",
-    _LEFT | _RIGHT: "─",
-    _UP | _DOWN: "│",
-    _UP: "│",
-    _DOWN: "│",
-    _DOWN | _RIGHT: "┌",
-    _UP | _RIGHT: "└",
-    _DOWN | _LEFT: "┐",
-    _UP | _LEFT: "┘",
-    _UP | _DOWN | _RIGHT: "├",
-    _UP | _DOWN | _LEFT: "┤",
-    _LEFT | _RIGHT | _DOWN: "┬",
-    _LEFT | _RIGHT | _UP: "┴",
-    _UP | _DOWN | _LEFT | _RIGHT: "┼",
-}
-
+_LINES = " │││─┘┐┤─└┌├─┴┬┼"
+"""The character with lines in each combination of directions, by the sum of their numbers."""
 
 _TEXT_WIDTH = 50
 """Number of characters of a tree as text, without the names."""
@@ -235,6 +219,6 @@ def render_tree(tree: Tree) -> str:
     names = {round(n.y * 2): n.name for n in tree.root.walk() if not n.children}
     lines = []
     for number, masks in enumerate(grid):
-        drawn = "".join(_LINES.get(mask, " ") for mask in masks).rstrip()
+        drawn = "".join(_LINES[mask] for mask in masks).rstrip()
         lines.append(f"{drawn} {names[number]}" if number in names else drawn)
     return "\n".join(lines)

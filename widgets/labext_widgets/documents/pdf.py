@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import io
-import re
 import threading
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,23 +14,10 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
 from labext.messages import quote_value
+from labext_widgets.documents.pages import Pages, Picture, find_passage
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-
-MIN_LENGTH = 12
-"""Minimum number of letters and digits of a part of a passage that is searched separately."""
-
-_CLOSING = frozenset(".,;:!?…%)]}\"'”’»")
-"""Characters that belong to the passage before them."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…:;])\s+|\n{2,}")
-
-_VARIANTS = str.maketrans(
-    dict(zip("ı\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "iﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
-)
-"""Letters by their variants: the dotless i, and the codes of ligatures in LaTeX's bitmap fonts."""
 
 
 @dataclass(frozen=True)
@@ -43,40 +28,6 @@ class Box:
     bottom: float
     right: float
     top: float
-
-
-def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of a passage in a page's characters, as ranges with an exclusive end.
-
-    Only letters and digits are compared, so line breaks, hyphenation, ligatures and quotation marks
-    may differ. If the whole passage is not found, its sentences are searched one by one, and the
-    lines of those that are not found: they may begin or end on another page.
-    """
-    letters: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(characters):
-        for letter in _letters(character):
-            letters.append(letter)
-            places.append(place)
-    page = "".join(letters)
-    target = _letters(passage)
-    if not target:
-        return []
-
-    def span(at: int, length: int) -> tuple[int, int]:
-        end = places[at + length - 1] + 1
-        while end < len(characters) and characters[end] in _CLOSING:
-            end += 1
-        return places[at], end
-
-    at = page.find(target)
-    if at >= 0:
-        return [span(at, len(target))]
-    parts: list[str] = []
-    for sentence in _SENTENCE_END.split(passage):
-        is_found = _letters(sentence) in page
-        parts += map(_letters, [sentence] if is_found else sentence.splitlines())
-    return [span(*part) for part in _find_parts(page, parts)]
 
 
 def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
@@ -96,30 +47,6 @@ def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
     return merged
 
 
-def _find_parts(page: str, parts: Iterable[str]) -> list[tuple[int, int]]:
-    """Return the position and length of the parts that are on the page, in their order."""
-    spans, after = [], 0
-    for part in parts:
-        if len(part) < MIN_LENGTH:
-            continue
-        at = page.find(part, after)
-        if at < 0:
-            at = page.find(part)
-        if at >= 0:
-            spans.append((at, len(part)))
-            after = at + len(part)
-    return spans
-
-
-def _letters(text: str) -> str:
-    """Return the letters and digits of a text, ligatures as single letters, without case.
-
-    Without accents too, which some fonts have as separate characters.
-    """
-    normal = unicodedata.normalize("NFKD", text.translate(_VARIANTS)).casefold()
-    return "".join(filter(str.isalnum, normal))
-
-
 def _on_one_line(first: Box, second: Box) -> bool:
     """Return True if two boxes overlap by half in height and the second continues the first."""
     height = min(first.top - first.bottom, second.top - second.bottom)
@@ -134,6 +61,9 @@ MAX_BYTES = 145_000
 _WIDTH, _HEIGHT = 1000, 1600
 """Maximum width and height of a saved picture, in pixels."""
 
+_KEPT = 16
+"""Number of rendered pages that are kept."""
+
 _PNG_WIDTH = 1600
 _YELLOW = (255, 224, 130)
 _PADDING = 1.5
@@ -142,41 +72,24 @@ _PADDING = 1.5
 _lock = threading.RLock()  # PDFium is not thread-safe
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A rendered page.
-
-    Attributes:
-        data: the file, a PNG or JPEG.
-        media_type: `image/png` or `image/jpeg`.
-        width, height: in pixels.
-        boxes: the number of highlighted rectangles, usually one for each line of the passage.
-    """
-
-    data: bytes
-    media_type: str
-    width: int
-    height: int
-    boxes: int
-
-
-class Pdf:
-    """A PDF file on disk; it is opened for each use.
-
-    Attributes:
-        page_count: the number of pages.
+class PdfPages(Pages):
+    """The pages of a PDF file on disk, which is opened for each use.
 
     Raises:
         InputError: it is encrypted, or broken.
         SetupError: the packages that render PDF files are not installed.
     """
 
+    is_markdown = False
+
     def __init__(self, path: Path, title: str) -> None:
         self._path = path
         self._title = title
+        self._rendered: dict[tuple[int, str], Picture] = {}
+        self._page_of: dict[str, int | None] = {}
         with self._open() as document:
-            self.page_count = len(document)
-        if not self.page_count:
+            self.count = len(document)
+        if not self.count:
             raise InputError(f"{quote_value(title)} is a PDF without pages.", "Add it again.")
 
     def text(self, page: int) -> str:
@@ -187,25 +100,30 @@ class Pdf:
 
     def find(self, passage: str) -> int | None:
         """Return the first page with a passage; None if no page has it."""
+        if passage not in self._page_of:
+            self._page_of[passage] = self._find(passage)
+        return self._page_of[passage]
+
+    def _find(self, passage: str) -> int | None:
         with self._open() as document:
-            for number in range(1, self.page_count + 1):
+            for number in range(1, self.count + 1):
                 with suppress(InputError), self._load(document, number) as (_, text_page):
                     if find_passage(passage, _characters(text_page)):
                         return number
         return None
 
-    def boxes(self, page: int, passage: str) -> list[Box]:
-        """Return the rectangles of a passage on a page, one for each line."""
-        with self._open_page(page) as (_, text_page):
-            return _passage_boxes(text_page, passage)
-
-    def render(self, page: int, passage: str = "") -> Picture:
+    def render(self, page: int, passage: str) -> Picture:
         """Return a page as a small picture in which the passage is highlighted."""
-        image, boxes = self._image(page, passage, _WIDTH, _HEIGHT)
-        data, media_type, size = _compress(image)
-        return Picture(data, media_type, *size, boxes)
+        key = page, passage
+        if key not in self._rendered:
+            if len(self._rendered) >= _KEPT:
+                self._rendered.pop(next(iter(self._rendered)))
+            image, boxes = self._image(page, passage, _WIDTH, _HEIGHT)
+            data, media_type, size = _compress(image)
+            self._rendered[key] = Picture(data, media_type, *size, boxes)
+        return self._rendered[key]
 
-    def png(self, page: int, passage: str = "") -> bytes:
+    def png(self, page: int, passage: str) -> bytes:
         """Return a page as a PNG in full color, for example for a file."""
         image, _ = self._image(page, passage, _PNG_WIDTH, 2 * _PNG_WIDTH)
         return _encoded(image, "PNG", optimize=True)
