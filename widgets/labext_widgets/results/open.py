@@ -19,25 +19,11 @@ if TYPE_CHECKING:
 
     from labext_widgets.structure import StructureViewer
 
-_PREFERENCE = (
-    "structure",
-    "tree",
-    "digest",
-    "rna",
-    "primers",
-    "domains",
-    "alignment",
-    "picture",
-    "table",
-    "text",
-)
-"""The kinds of files in order of preference: the default file of a job is the first in it."""
-
 _COMMON = {"settings.json", "score.json", "log.txt", "metrics.csv"}
 """Files that the sandbox adds to every job."""
 
 _STRUCTURE_FORMATS = {".pdb": "pdb", ".ent": "pdb", ".cif": "cif", ".mmcif": "cif", ".sdf": "sdf"}
-_IN_GALLERY = ("structure", "tree", "alignment", "digest", "rna", "primers", "domains", "picture")
+_NOT_IN_GALLERY = ("table", "text")
 
 
 def main_file(files: JobFiles) -> str:
@@ -56,8 +42,9 @@ def main_file(files: JobFiles) -> str:
 
 
 def _find_main_file(files: JobFiles) -> str | None:
+    preference = [*_OPENERS]
     viewable = [
-        (_PREFERENCE.index(kind), _rank(path), path)
+        (preference.index(kind), _rank(path), path)
         for path in files.paths
         if (kind := output_kind(path)) is not None
     ]
@@ -132,7 +119,7 @@ def open_gallery(
     entries = [
         Entry(files.job, files.scores, partial(open_file, files, path))
         for files in jobs
-        if (path := _find_main_file(files)) and output_kind(path) in _IN_GALLERY
+        if (path := _find_main_file(files)) and output_kind(path) not in _NOT_IN_GALLERY
     ]
     if not entries:
         raise InputError(
@@ -255,12 +242,13 @@ def _open_text(files: JobFiles, path: str) -> TextView:
 _OPENERS: Mapping[str, Callable[[JobFiles, str], Any]] = {
     "structure": _open_structure,
     "tree": _open_tree,
-    "alignment": _open_alignment,
     "digest": _open_digest,
     "rna": _open_rna,
     "primers": _open_primers,
     "domains": _open_domains,
+    "alignment": _open_alignment,
     "picture": _open_picture,
     "table": _open_table,
     "text": _open_text,
 }
+"""The view of each kind of file, in order of preference: the default file of a job is the first."""

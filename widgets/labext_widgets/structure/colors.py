@@ -13,16 +13,8 @@ from labext_widgets.structure.molecule import Floats, Structure
 Scheme = Literal["chain", "secondary", "residue", "b_factor", "confidence", "element", "model"]
 
 CHAINS = (
-    "#4e79a7",
-    "#f28e2b",
-    "#59a14f",
-    "#b07aa1",
-    "#2fa8a0",
-    "#e15759",
-    "#d9b62f",
-    "#9c755f",
-    "#f08bb4",
-    "#8a8f98",
+    *("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#2fa8a0", "#e15759", "#d9b62f", "#9c755f"),
+    *("#f08bb4", "#8a8f98"),
 )
 SECONDARY = {
     "h": ("Helix", "#d1495b"),
@@ -52,22 +44,10 @@ CONFIDENCE = (
 )
 B_FACTOR = ("#3b6fb6", "#d9d4cf", "#c8443c")
 ELEMENTS = {
-    "C": "#8d99a6",
-    "H": "#c9ced4",
-    "N": "#4a6ee0",
-    "O": "#e0483e",
-    "S": "#d9b52c",
-    "P": "#f08a24",
-    "F": "#5fbf5a",
-    "CL": "#39a845",
-    "BR": "#a5472f",
-    "I": "#8a3fb0",
-    "FE": "#d26b2e",
-    "ZN": "#7d80b0",
-    "MG": "#5aa02c",
-    "NA": "#a763d1",
-    "CA": "#4fa36b",
-}
+    "C": "#8d99a6", "H": "#c9ced4", "N": "#4a6ee0", "O": "#e0483e", "S": "#d9b52c", "P": "#f08a24",
+    "F": "#5fbf5a", "CL": "#39a845", "BR": "#a5472f", "I": "#8a3fb0", "FE": "#d26b2e",
+    "ZN": "#7d80b0", "MG": "#5aa02c", "NA": "#a763d1", "CA": "#4fa36b",
+}  # fmt: skip
 COMPARED = ("#4e79a7", "#f28e2b")
 """The first structure and the one superposed on it."""
 

@@ -46,34 +46,11 @@ _QUALITY, _CONFIDENCE = re.compile(r"^_ma_qa_metric\.", re.M), re.compile(r"\bpl
 
 _WATER = {"HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"}
 _AMINO_ACIDS = {
-    "ALA": "A",
-    "ARG": "R",
-    "ASN": "N",
-    "ASP": "D",
-    "CYS": "C",
-    "GLN": "Q",
-    "GLU": "E",
-    "GLY": "G",
-    "HIS": "H",
-    "ILE": "I",
-    "LEU": "L",
-    "LYS": "K",
-    "MET": "M",
-    "PHE": "F",
-    "PRO": "P",
-    "SER": "S",
-    "THR": "T",
-    "TRP": "W",
-    "TYR": "Y",
-    "VAL": "V",
-    "MSE": "M",
-    "SEC": "U",
-    "PYL": "O",
-    "SEP": "S",
-    "TPO": "T",
-    "PTR": "Y",
-    **dict.fromkeys(("HSD", "HSE", "HSP", "HID", "HIE", "HIP"), "H"),
-}
+    "ALA": "A", "ARG": "R", "ASN": "N", "ASP": "D", "CYS": "C", "GLN": "Q", "GLU": "E", "GLY": "G",
+    "HIS": "H", "ILE": "I", "LEU": "L", "LYS": "K", "MET": "M", "PHE": "F", "PRO": "P", "SER": "S",
+    "THR": "T", "TRP": "W", "TYR": "Y", "VAL": "V", "MSE": "M", "SEC": "U", "PYL": "O", "SEP": "S",
+    "TPO": "T", "PTR": "Y", **dict.fromkeys(("HSD", "HSE", "HSP", "HID", "HIE", "HIP"), "H"),
+}  # fmt: skip
 _BASES = {"A": "A", "C": "C", "G": "G", "U": "U", "T": "T", "I": "I", "N": "N"}
 _NUCLEOTIDES = _BASES | {f"D{base}": letter for base, letter in _BASES.items()}
 
@@ -277,13 +254,8 @@ def detect_format(text: str, name: str = "") -> Format:
     if any(line.startswith(("ATOM  ", "HETATM", "MODEL ")) for line in lines):
         return "pdb"
     endings: dict[str, Format] = {
-        "pdb": "pdb",
-        "ent": "pdb",
-        "cif": "cif",
-        "mmcif": "cif",
-        "sdf": "sdf",
-        "mol": "sdf",
-    }
+        "pdb": "pdb", "ent": "pdb", "cif": "cif", "mmcif": "cif", "sdf": "sdf", "mol": "sdf",
+    }  # fmt: skip
     ending = name.rpartition(".")[2].lower()
     if ending in endings:
         return endings[ending]
