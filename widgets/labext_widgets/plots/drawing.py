@@ -12,6 +12,7 @@ from labext.errors import LabextError
 from labext.extras import install_line
 from labext_widgets.core.markup import shorten_names, truncate
 from labext_widgets.plots.chart import (
+    VIRIDIS,
     Axis,
     Bars,
     Boxes,
@@ -286,8 +287,6 @@ _DRAW: dict[type, Any] = {
 def _draw_scale(axes: Axes, panel: Panel, ink: str) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
-
-    from labext_widgets.plots.chart import VIRIDIS
 
     scale = panel.scale
     assert scale is not None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.markup import plain
@@ -165,10 +166,12 @@ def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
     best = _numbers(table, "in_mfe")
     structure = [n for n in rows if best[n] == 1]
     texts = [f"{i[n]:g}–{j[n]:g}: {probability[n]:.3g}" for n in rows]
-    marks: list[Mark] = [_cells(j, i, rows, [probability[n] for n in rows], texts)]
+    xs, ys, values = ([column[n] for n in rows] for column in (j, i, probability))
+    marks: list[Mark] = [_cells(xs, ys, rows, values, texts)]
     if structure:
         texts = [f"{i[n]:g}–{j[n]:g}, in the structure of minimum free energy" for n in structure]
-        marks.append(_cells(i, j, structure, [], texts, "minimum free energy", ORANGE))
+        xs, ys = ([column[n] for n in structure] for column in (i, j))
+        marks.append(_cells(xs, ys, structure, [], texts, "minimum free energy", ORANGE))
     last = max(max(i[n], j[n]) for n in rows)
     limits = (0.5, last + 0.5)
     return Panel(
@@ -184,8 +187,8 @@ def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
 
 
 def _cells(
-    x: Sequence[float],
-    y: Sequence[float],
+    xs: Sequence[float],
+    ys: Sequence[float],
     rows: Sequence[int],
     values: Sequence[float],
     texts: Sequence[str],
@@ -193,17 +196,8 @@ def _cells(
     color: str = BLUE,
 ) -> Bars:
     """Return squares of one unit around points."""
-    return Bars(
-        [x[n] - 0.5 for n in rows],
-        [x[n] + 0.5 for n in rows],
-        [y[n] - 0.5 for n in rows],
-        [y[n] + 0.5 for n in rows],
-        [[n] for n in rows],
-        texts,
-        name,
-        color,
-        values,
-    )
+    (x0, x1), (y0, y1) = (([n - 0.5 for n in at], [n + 0.5 for n in at]) for at in (xs, ys))
+    return Bars(x0, x1, y0, y1, [[row] for row in rows], texts, name, color, values)
 
 
 def _minimisation(table: pd.DataFrame, file: str) -> Panel | None:
@@ -305,18 +299,13 @@ def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
     if not rows:
         return None
     numbers = _texts(table, "fragment")
-    low = 10.0 ** math.floor(math.log10(min(lengths[n] for n in rows) / 1.5))
-    bars = Bars(
-        [place - 0.4 for place in range(len(rows))],
-        [place + 0.4 for place in range(len(rows))],
-        [low] * len(rows),
-        [lengths[n] for n in rows],
-        [[n] for n in rows],
-        [f"fragment {numbers[n]}: {lengths[n]:,.0f} bp" for n in rows],
-    )
+    heights = [lengths[n] for n in rows]
+    low = 10.0 ** math.floor(math.log10(min(heights) / 1.5))
+    texts = [f"fragment {numbers[n]}: {lengths[n]:,.0f} bp" for n in rows]
+    bars = replace(_columns(range(len(rows)), heights, rows, texts), y0=[low] * len(rows))
     labels = tuple(numbers[n] for n in rows)
     x = Axis("fragment, by length", "category", labels, (-0.6, len(labels) - 0.4))
-    extent = (min(lengths[n] for n in rows), max(lengths[n] for n in rows))
+    extent = (min(heights), max(heights))
     y = Axis("length (bp)", limits=(low, 1.6 * extent[1]), extent=extent, log=True)
     note = f"the longest {len(rows)} of {len(every):,} fragments" if len(every) > len(rows) else ""
     names = [f"fragment {n}" for n in numbers]
@@ -326,32 +315,19 @@ def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
 def _distances(table: pd.DataFrame, _file: str) -> Panel | None:
     names = [plain(value, 40) for value in table.iloc[:, 0]]
     columns = [_numbers(table, str(column)) for column in table.columns[1:]]
-    at = [
-        (row, column)
-        for row in range(len(names))
-        for column in range(len(names))
-        if not math.isnan(columns[column][row])
-    ]
-    values = [columns[column][row] for row, column in at]
-    if not values:
+    everywhere = itertools.product(range(len(names)), repeat=2)
+    at = [(row, column) for row, column in everywhere if not math.isnan(columns[column][row])]
+    if not at:
         return None
-    bars = Bars(
-        [column - 0.5 for _, column in at],
-        [column + 0.5 for _, column in at],
-        [row - 0.5 for row, _ in at],
-        [row + 0.5 for row, _ in at],
-        [[row] for row, _ in at],
-        [
-            f"{names[row]} – {names[column]}: {value:.3g}"
-            for (row, column), value in zip(at, values, strict=True)
-        ],
-        values=values,
-    )
+    ys, xs = zip(*at, strict=True)
+    values = [columns[x][y] for y, x in at]
+    texts = [f"{names[y]} – {names[x]}: {columns[x][y]:.3g}" for y, x in at]
     limits = (-0.5, len(names) - 0.5)
     x = Axis("", "category", tuple(names), limits)
     y = Axis("", "category", tuple(names), limits, reverse=True)
     scale = Scale("distance", 0, max(values) or 1)
-    return Panel(x, y, (bars,), table, names, "Distances", scale=scale, square=True)
+    marks = (_cells(xs, ys, ys, values, texts),)
+    return Panel(x, y, marks, table, names, "Distances", scale=scale, square=True)
 
 
 def _codons(table: pd.DataFrame, _file: str) -> Panel | None:
