@@ -11,11 +11,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
-import requests
 from s3_server import CREDENTIALS, S3Server
 from stored_jobs import JOBS, Jobs
 
@@ -51,16 +49,17 @@ def boxes(
 
 
 def _compare(
-    benchmark: Any, measures: dict[str, Callable[[int], None]], rounds: int
+    benchmark: Any, boxes: dict[str, Sandbox], call: Callable[[Jobs, int], None], rounds: int
 ) -> dict[str, float]:
-    """Return the median seconds of each, measured alternately."""
-    seconds: dict[str, list[float]] = {name: [] for name in measures}
+    """Return the median seconds of a call to each service, measured alternately."""
+    clients = {name: Jobs(box) for name, box in boxes.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in boxes}
 
     def measure() -> None:
         for number in range(rounds if benchmark.enabled else 1):
-            for name, call in measures.items():
+            for name, jobs in clients.items():
                 began = time.perf_counter()
-                call(number)
+                call(jobs, number)
                 seconds[name].append(time.perf_counter() - began)
 
     benchmark.pedantic(measure, rounds=1)
@@ -84,9 +83,7 @@ def test_time_of_a_trivial_job(boxes: dict[str, Sandbox], benchmark: Any) -> Non
             assert time.monotonic() < until
             time.sleep(0.005)
 
-    medians = _compare(
-        benchmark, {name: partial(run, Jobs(box)) for name, box in boxes.items()}, ROUNDS
-    )
+    medians = _compare(benchmark, boxes, run, ROUNDS)
     assert medians["S3"] < medians["folder"] + 2
 
 
@@ -97,9 +94,7 @@ def test_time_of_an_upload_of_50_mb(boxes: dict[str, Sandbox], benchmark: Any) -
         answer = jobs.upload(f"f{number}", content)
         assert answer.status_code == 200, answer.text
 
-    medians = _compare(
-        benchmark, {name: partial(upload, Jobs(box)) for name, box in boxes.items()}, 5
-    )
+    medians = _compare(benchmark, boxes, upload, 5)
     assert medians["S3"] < medians["folder"] + 20
 
 
@@ -122,9 +117,7 @@ def test_jobs_a_minute(boxes: dict[str, Sandbox], benchmark: Any) -> None:
             assert time.monotonic() < until
             time.sleep(0.02)
 
-    medians = _compare(
-        benchmark, {name: partial(batch, Jobs(box)) for name, box in boxes.items()}, 3
-    )
+    medians = _compare(benchmark, boxes, batch, 3)
     assert medians["S3"] < 10 * medians["folder"]
 
 
@@ -135,10 +128,10 @@ def test_download_that_must_be_fetched(boxes: dict[str, Sandbox], benchmark: Any
         jobs.submit("done")
         jobs.completed("done")
 
-    def read(box: Sandbox, _number: int) -> None:
-        for copy in (box.data_dir / "cache").glob("[!.]*/*/*"):
-            copy.rename(box.data_dir / "cache" / ".partial" / f"{copy.name}-{time.time_ns()}")
-        answer: requests.Response = Jobs(box).result("done")
-        assert answer.status_code == 200
+    def read(jobs: Jobs, _number: int) -> None:
+        cache = jobs.box.data_dir / "cache"
+        for copy in cache.glob("[!.]*/*/*"):
+            copy.rename(cache / ".partial" / f"{copy.name}-{time.time_ns()}")
+        assert jobs.result("done").status_code == 200
 
-    _compare(benchmark, {name: partial(read, box) for name, box in boxes.items()}, ROUNDS)
+    _compare(benchmark, boxes, read, ROUNDS)

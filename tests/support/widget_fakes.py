@@ -1,4 +1,4 @@
-"""Fakes that record the output of widgets, and a parser of its HTML."""
+"""Fakes that record the output of widgets, a parser of its HTML, and the contrast of colors."""
 
 from __future__ import annotations
 
@@ -171,3 +171,15 @@ def words(source: str) -> str:
 def without_styles(source: str) -> str:
     """Return HTML without its `style` and `dir` attributes."""
     return re.sub(' (?:style|dir)="[^"]*"', "", source)
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast ratio of two colors, from 1 to 21 (WCAG)."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)

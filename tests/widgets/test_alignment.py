@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from widget_fakes import contrast
 
 from labext.errors import InputError
 from labext_widgets.alignment import alignment_view, tree_view
@@ -104,13 +105,8 @@ def test_residues_are_colored_by_class(residue: str, kind, color: str | None) ->
 
 
 def test_letters_are_readable_on_their_colors() -> None:
-    def luminance(color: str) -> float:
-        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
     for _, color in [*PROTEIN_CLASSES.values(), *NUCLEOTIDE_CLASSES.values()]:
-        assert (luminance(color) + 0.05) / (luminance("#111111") + 0.05) >= 4.5
+        assert contrast(color, "#111111") >= 4.5
     assert set(residue_classes("protein")) == set("ACDEFGHIKLMNPQRSTVWY")
 
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-from pathlib import Path
-from typing import Any
-
-import pytest
+from javascript import run_javascript
 
 from labext_widgets.plots.drawing import tick_label
 
@@ -27,21 +21,6 @@ console.log(JSON.stringify([
   [22, 10, 4].map((letters) => truncateMiddle(long, letters)),
 ]));
 """
-
-
-def run_javascript(code: str) -> Any:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not on the PATH; the page's code can't be run")
-    ran = subprocess.run(
-        [node, "--input-type=module", "-e", code],
-        cwd=Path(__file__).parents[2] / "widgets" / "js",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return json.loads(ran.stdout)
 
 
 TICKS = """

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from javascript import run_javascript
 from widget_fakes import Placeholders
 
 from labext.dna import reverse_complement
@@ -285,7 +282,6 @@ def test_site_across_the_origin() -> None:
     assert "EcoRI" in unique_cutters(Molecule("x", "TTCAAAAAAGAA", True))
 
 
-JS = Path(__file__).parents[2] / "widgets" / "js" / "sequence"
 SCRIPT = """
 import { readFileSync } from "node:fs";
 import { Molecule } from "./molecule.js";
@@ -355,23 +351,6 @@ def test_invalid_pattern_is_refused(pattern: str, message: str) -> None:
         search(Molecule("x", "ACGT", True), pattern)
 
 
-def run_node(script: str, value: Any) -> Any:
-    """Run a script beside the viewer's JavaScript; return the JSON that it prints."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not on the PATH; the viewer's JavaScript can't be run")
-    ran = subprocess.run(
-        [node, "--input-type=module", "-e", script],
-        cwd=JS,
-        input=json.dumps(value),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
-
-
 def test_javascript_search_matches_python() -> None:
     drawn = random.Random(4)
     cases = [
@@ -383,7 +362,7 @@ def test_javascript_search_matches_python() -> None:
         for _ in range(400)
     ]
     hit_count = 0
-    for case, answer in zip(cases, run_node(SCRIPT, cases), strict=True):
+    for case, answer in zip(cases, run_javascript(SCRIPT, cases, "sequence"), strict=True):
         molecule = Molecule("x", case["bases"], case["circular"])
         expected = search(molecule, case["pattern"])
         assert [tuple(hit[:3]) for hit in answer] == [(h.start, h.end, h.strand) for h in expected]
@@ -406,7 +385,7 @@ console.log(JSON.stringify(answers));
 
 def translated(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the pieces of codons that the viewer draws for a record's only translation."""
-    (pieces,) = run_node(TRANSLATE, [asdict(parse_molecule(record))])
+    (pieces,) = run_javascript(TRANSLATE, [asdict(parse_molecule(record))], "sequence")
     return list(pieces)
 
 
@@ -485,7 +464,7 @@ console.log(JSON.stringify(answers));
 def test_codons_across_two_rows_of_the_map_are_drawn_in_both(start: int) -> None:
     mark = {"start": start, "end": start + 27, "strand": 1, "aminoAcids": "MACDEFGHI"}
     record = asdict(parse_molecule({"bases": "A" * 30, "translations": [mark]}))
-    (rows,) = run_node(ROWS, [record])
+    (rows,) = run_javascript(ROWS, [record], "sequence")
     assert "".join(letter for _, letters in rows for letter in letters) == "MACDEFGHI"
     drawn = {
         row * 10 + round(x / 10) + n

@@ -54,7 +54,7 @@ def random_molecule(
     )
 
 
-def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, float]]:
+def boxes(svg: str) -> list[tuple[float, float, float, float]]:
     """Return the boxes of the labels: left, top, right, bottom, with 5.6 pixels per letter."""
     labels = []
     for element in ET.fromstring(svg).iter(f"{SVG}text"):

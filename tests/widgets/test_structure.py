@@ -453,7 +453,7 @@ def test_selection_and_distance_use_the_numbers_of_the_file() -> None:
     assert view.selection == ResidueRange("B", 2, 4, "AAA")
     assert view.distance("A:1", "B:1") == pytest.approx(0)
     assert view.distance(1, 2) == pytest.approx(3.8, abs=0.1)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="has no residue 40") as caught:
         view.select(40)
     assert caught.value.next_step == "Its residues are numbered 1 to 10."
     with pytest.raises(InputError, match="'A:12' are not numbers of residues"):
@@ -513,8 +513,3 @@ def test_name_of_a_file_as_content_is_refused_with_the_way_to_pass_it(name: str)
     assert 'pathlib.Path("…")' in caught.value.next_step
     with pytest.raises(InputError, match="is the name of a file"):
         alignment_view("its.fasta")
-
-
-def test_single_residue_that_a_chain_does_not_have_is_named() -> None:
-    with pytest.raises(InputError, match="has no residue 50"):
-        structure_viewer(pdb(5)).select(50)

@@ -86,20 +86,13 @@ def delete_profile(call: Call, identifier: str) -> Any:
 def generate(call: Call) -> Any:
     """Accept every request; errors are in the job's status."""
     state, body = call.state, call.body
-    profiles = {row["name"]: row for row in state.episode_profiles.values()}
-    speakers = {row["name"]: row for row in state.speaker_profiles.values()}
+    profiles, speakers = _by_name(state.episode_profiles), _by_name(state.speaker_profiles)
     if body["episode_profile"] not in profiles or body["speaker_profile"] not in speakers:
         refuse("podcasts.generate_unknown_profile")
     if not body.get("notebook_id") and not body.get("content"):
         refuse("podcasts.generate_no_content")
-    job = state.new("command")
-    state.jobs[job] = {
-        "status": "new",
-        "name": body["episode_name"],
-        "profile": profiles[body["episode_profile"]],
-        "speakers": speakers[body["speaker_profile"]],
-        "briefing": body.get("briefing_suffix") or "",
-    }
+    names = body["episode_name"], body["episode_profile"], body["speaker_profile"]
+    job = _queue(state, *names, body.get("briefing_suffix") or "")
     reply = like("podcasts.generate", job_id=job, episode_name=body["episode_name"])
     return reply | {
         "message": f"Podcast generation started for episode '{body['episode_name']}'",
@@ -158,17 +151,26 @@ def retry(call: Call, identifier: str) -> Any:
     if result["job_status"] != "failed":
         refuse("podcasts.retry_completed")
     del state.episodes[identifier]
+    profile, speakers = result["episode_profile"]["name"], result["speaker_profile"]["name"]
+    job = _queue(state, result["name"], profile, speakers, result["briefing"])
+    return {"job_id": job, "message": "Retry submitted successfully"}
+
+
+def _by_name(profiles: dict[str, Fields]) -> dict[str, Fields]:
+    return {row["name"]: row for row in profiles.values()}
+
+
+def _queue(state: State, name: str, profile: str, speakers: str, briefing: str) -> str:
+    """Queue a job that records an episode; return its identifier."""
     job = state.new("command")
-    profiles = {row["name"]: row for row in state.episode_profiles.values()}
-    speakers = {row["name"]: row for row in state.speaker_profiles.values()}
     state.jobs[job] = {
         "status": "new",
-        "name": result["name"],
-        "profile": profiles[result["episode_profile"]["name"]],
-        "speakers": speakers[result["speaker_profile"]["name"]],
-        "briefing": result["briefing"],
+        "name": name,
+        "profile": _by_name(state.episode_profiles)[profile],
+        "speakers": _by_name(state.speaker_profiles)[speakers],
+        "briefing": briefing,
     }
-    return {"job_id": job, "message": "Retry submitted successfully"}
+    return job
 
 
 def _save_episode_profile(call: Call, identifier: str) -> Fields:
