@@ -8,7 +8,6 @@ import math
 import os
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +23,9 @@ from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.plots import Plot, job_table, table_plot
 from labext_widgets.plots import plot as module
-from labext_widgets.plots.chart import (
-    Axis,
-    Bars,
-    Boxes,
-    Chart,
-    Line,
-    Mark,
-    Panel,
-    Points,
-    Region,
-    Scale,
-    chart_state,
-)
+from labext_widgets.plots.chart import Bars, Boxes, Chart, Line, Points, chart_state
 from labext_widgets.plots.charts import default_columns, table_chart
-from labext_widgets.plots.drawing import PlotError, draw_figure
+from labext_widgets.plots.drawing import PlotError
 
 JOBS = pd.DataFrame(
     {
@@ -275,117 +262,6 @@ def test_ticks_of_whole_numbers_are_whole_numbers() -> None:
     figure = table_plot(frame, "f", x="residues", y="mass").figure
     assert all(float(tick).is_integer() for tick in figure.axes[0].get_xticks())
     assert len(figure.axes[0].get_xticks()) >= 3
-
-
-def draw(*marks: Mark, **options: Any) -> Any:
-    """Return the axes of a panel, and of its color scale if it has one."""
-    options = {"x": Axis("x"), "y": Axis("y"), "table": JOBS} | options
-    figure = draw_figure(Chart("t", "", (Panel(marks=marks, **options),)), "#123456")
-    figure.draw_without_rendering()
-    return figure.axes
-
-
-RECTANGLES = [[0, 0, 1, 3], [1, -1, 2, 0]]
-BOX = [
-    *([[-1, 2], [-1, 4]], [[-1, 2], [1, 2]], [[-1, 3], [1, 3]], [[-1, 4], [1, 4]]),
-    *([[-0.5, 1], [0.5, 1]], [[-0.5, 5], [0.5, 5]], [[0, 1], [0, 2]], [[0, 4], [0, 5]]),
-    [[1, 2], [1, 4]],
-]
-CORNERS = [(0, 0), (2, 0), (1, 1)]
-
-
-@pytest.mark.parametrize(
-    ("mark", "read", "places"),
-    [
-        (
-            Points([1, 2], [3, 4], [0, 1]),
-            lambda axes: axes.collections[0].get_offsets().tolist(),
-            [[1, 3], [2, 4]],
-        ),
-        (Line([1, 2], [3, 4]), lambda axes: axes.lines[0].get_xydata().tolist(), [[1, 3], [2, 4]]),
-        (
-            Bars([0, 1], [1, 2], [0, -1], [3, 0]),
-            lambda axes: [bar.get_bbox().extents.tolist() for bar in axes.patches],
-            RECTANGLES,
-        ),
-        (
-            Boxes([0], [1], [2], [3], [4], [5], width=2),
-            lambda axes: sorted(
-                line.tolist() for lines in axes.collections for line in lines.get_segments()
-            ),
-            BOX,
-        ),
-        (
-            Region([CORNERS]),
-            lambda axes: [tuple(corner) for corner in axes.patches[0].get_xy()][:3],
-            CORNERS,
-        ),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Mark) else "",
-)
-def test_picture_has_the_marks_and_their_names(mark: Mark, read: Any, places: Any) -> None:
-    (axes,) = draw(mark)
-    assert read(axes) == places
-    assert axes.get_legend() is None
-    if not isinstance(mark, Boxes):
-        (axes,) = draw(replace(mark, name="some name"), legend="groups")
-        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["some name"]
-        assert axes.get_legend().get_title().get_text() == "groups"
-
-
-def test_drawing_selects_no_backend_of_matplotlib() -> None:
-    region, line, bars = Region([CORNERS]), Line([1, 2], [3, 4]), Bars([0], [1], [0], [1])
-    draw(region, line, bars, Points([1], [2], [0]), Boxes([0], [1], [2], [3], [4], [5]))
-    assert "matplotlib.pyplot" not in sys.modules
-
-
-def test_picture_has_the_axes_of_the_chart() -> None:
-    x = Axis("length", limits=(10, 1000), log=True)
-    (axes,) = draw(x=x, y=Axis("$y$", limits=(0, 10), step=2.5, reverse=True), square=True)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("length", r"\$y\$")
-    assert (axes.get_xscale(), axes.get_xlim()) == ("log", (10, 1000))
-    assert (axes.get_yscale(), axes.get_ylim()) == ("linear", (10, 0))
-    assert set(np.diff(axes.get_yticks())) == {2.5}
-    assert axes.get_box_aspect() == 1
-    assert draw()[0].get_box_aspect() is None
-
-
-@pytest.mark.parametrize(
-    ("names", "angle"),
-    [
-        (["short"] * 10, 0),
-        (["x" * 60] * 2, 0),
-        (["a longer name"] * 12, 40),
-        (["two longer names", "beside each other", "x", "y", "z"], 40),
-        (["long"] * 13, 90),
-    ],
-)
-def test_names_on_the_x_axis_are_turned_if_they_are_crowded(names: list[str], angle: int) -> None:
-    axis = Axis("name", "category", tuple(names))
-    (axes,) = draw(x=axis, y=axis)
-    labels = axes.get_xticklabels()
-    assert [len(label.get_text()) for label in labels] == [min(len(name), 24) for name in names]
-    assert {label.get_rotation() for label in labels} == {angle}
-    aligned = {(label.get_ha(), label.get_rotation_mode() or "default") for label in labels}
-    assert aligned == {("right", "anchor") if angle == 40 else ("center", "default")}
-    assert {label.get_rotation() for label in axes.get_yticklabels()} == {0}
-
-
-def test_every_text_of_a_picture_has_the_same_readable_color() -> None:
-    from matplotlib.colors import to_hex
-    from matplotlib.text import Text
-
-    marks = Points([1e9, 1e9 + 1], [3, 4], [0, 1], "a", values=[0, 1]), Boxes(*[[1]] * 6)
-    scale = Scale("s", 0, 1)
-    axes, _bar = draw(*marks, title="Title", note="A note", legend="groups", scale=scale)
-    texts = [text for text in axes.figure.findobj(Text) if text.get_text().strip()]
-    assert {"x", "y", "Title", "A note", "groups", "a", "s", "1e+9"} <= {
-        text.get_text() for text in texts
-    }
-    assert {to_hex(text.get_color()) for text in texts} == {"#123456"}
-    assert {line.get_color() for line in axes.get_xticklines()} == {"#123456"}
-    boxes = axes.collections[1:]
-    assert {to_hex(color) for lines in boxes for color in lines.get_colors()} == {"#123456"}
 
 
 def test_ten_thousand_points_are_a_small_picture() -> None:
