@@ -213,11 +213,10 @@ def encode_png(rows: Sequence[Sequence[int]], colors: Sequence[str | None]) -> b
         (b"IDAT", zlib.compress(bytes(lines), 9)),
         (b"IEND", b""),
     )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
 
 
 MAX_TEXT_ROWS, MAX_TEXT_BLOCKS, BLOCK = 50, 10, 60

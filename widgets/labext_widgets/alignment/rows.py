@@ -62,9 +62,6 @@ def _classes(kind: Kind) -> dict[str, tuple[str, str]]:
     return PROTEIN_CLASSES if kind == "protein" else NUCLEOTIDE_CLASSES
 
 
-_ALIGN = "Align the sequences first."
-
-
 @dataclass(frozen=True)
 class Alignment:
     """Aligned sequences of equal length, in the order of display; of `protein`, `DNA` or `RNA`."""
@@ -190,7 +187,7 @@ def _check_record(
         raise InputError(
             f"The sequences are not aligned: {quote_value(first)} has {columns:,} columns, "
             f"{quote_value(name)} has {len(row):,}.",
-            _ALIGN,
+            "Align the sequences first.",
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.display import display_html
@@ -65,11 +64,8 @@ def summary_text(summary: pd.DataFrame) -> str:
         cells = (_format(column, row[column]) for column in columns)
         lines.append([plain(row["kind"]), str(row["questions"]), *cells])
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    return "\n".join(_aligned(line, widths) for line in lines)
-
-
-def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    aligned = (map(str.ljust, line, widths) for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
 
 
 def _used_columns(summary: pd.DataFrame) -> list[str]:

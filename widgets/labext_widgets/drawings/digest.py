@@ -126,22 +126,14 @@ def _labels(
     entries: Sequence[tuple[float, str]], x: float, direction: int, bottom: float
 ) -> list[str]:
     """Return labels beside the gel with lines to their bands."""
-    anchor = "start" if direction > 0 else "end"
-    kind = "band-label" if direction > 0 else "ladder-label"
+    anchor, kind = ("start", "band-label") if direction > 0 else ("end", "ladder-label")
+    end = x + direction * (22 if direction > 0 else 12)
     places = spread([y for y, _ in entries], _LABEL_GAP, _TOP - 14, bottom)
     elements = []
     for (y, label), place in zip(entries, places, strict=True):
-        elements.append(line((x, y), (x + direction * (22 if direction > 0 else 12), place)))
-        elements.append(
-            text(
-                x + direction * (25 if direction > 0 else 15),
-                place,
-                label,
-                anchor,
-                size=canvas.SMALL,
-                kind=kind,
-            )
-        )
+        elements.append(line((x, y), (end, place)))
+        label_x = end + 3 * direction
+        elements.append(text(label_x, place, label, anchor, size=canvas.SMALL, kind=kind))
     return elements
 
 

@@ -79,16 +79,8 @@ def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
             elements.append(
                 canvas.polyline([at(angle, _RADIUS + 8), at(angle, _RADIUS + 14), (x, y)])
             )
-            elements.append(
-                text(
-                    x + sign * 4,
-                    y,
-                    _label(cut),
-                    anchor,
-                    bold=counts[cut.enzyme] == 1,
-                    kind="cut-label",
-                )
-            )
+            label, bold = _label(cut), counts[cut.enzyme] == 1
+            elements.append(text(x + sign * 4, y, label, anchor, bold=bold, kind="cut-label"))
     return _with_legend(width, height, elements, counts, colors)
 
 

@@ -274,14 +274,9 @@ def format_counts(progress: Progress) -> list[str]:
     if progress.kind == SUBMISSION:
         return [f"{done:,} of {_total(progress):,} jobs sent"]
     rest = [f"{segment.number:,} {plain(segment.state)}" for segment in _segments(progress)]
-    return [
-        " ".join(
-            filter(
-                None, (f"{done:,} of {_total(progress):,}", _growing_count(progress), "complete")
-            )
-        ),
-        *(text for text in rest if not text.endswith(" Complete")),
-    ]
+    counts = (f"{done:,} of {_total(progress):,}", _growing_count(progress), "complete")
+    others = (text for text in rest if not text.endswith(" Complete"))
+    return [" ".join(filter(None, counts)), *others]
 
 
 def format_rate(progress: Progress) -> list[str]:
@@ -385,11 +380,8 @@ def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
 
 def _bar(progress: Progress) -> str:
     """Return a bar divided by state or bytes, else a single piece, pale until it has ended."""
-    shares, total, done = _measured(progress) or (
-        [_Segment("", 1, _is_complete(progress))],
-        1,
-        None,
-    )
+    whole_bar = [_Segment("", 1, _is_complete(progress))]
+    shares, total, done = _measured(progress) or (whole_bar, 1, None)
     is_indeterminate = done is None and progress.outcome is None and progress.phase != "In Queue"
     strength = "" if done is not None or progress.outcome else ";opacity:0.4"
     if is_indeterminate:

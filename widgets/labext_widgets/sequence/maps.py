@@ -113,14 +113,8 @@ def _marks(
         if left < 2:  # not enough space before it: on the band itself
             left = max(min(end - 10, WIDTH - 4) - text_width(text), begin + 6)
         reach = max(end, left + text_width(text)) if text else end
-        placed.append(
-            (
-                annotation,
-                text,
-                left,
-                _free_row(rows, min(begin, left) if text else begin, reach + 6),
-            )
-        )
+        row = _free_row(rows, min(begin, left) if text else begin, reach + 6)
+        placed.append((annotation, text, left, row))
     return placed, len(rows)
 
 
@@ -253,13 +247,8 @@ def _arc(molecule: Molecule, annotation: Annotation, center: tuple[float, float]
     head = min(6 / (2 * pi * middle), turn / 2) if annotation.strand else 0.0
     a, b = (begin + head, end) if annotation.strand < 0 else (begin, end - head)
     large = int(b - a > 0.5)
-    points = [
-        _at(center, a, outer),
-        _at(center, b, outer),
-        _at(center, b, inner),
-        _at(center, a, inner),
-    ]
-    (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
+    corners = ((a, outer), (b, outer), (b, inner), (a, inner))
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = (_at(center, *corner) for corner in corners)
     path = f"M{ax:.1f} {ay:.1f}A{outer:.1f} {outer:.1f} 0 {large} 1 {bx:.1f} {by:.1f}"
     if annotation.strand > 0:
         path += "L{:.1f} {:.1f}".format(*_at(center, end, middle))
@@ -307,16 +296,10 @@ def _side(
         y = center[1] + height
         elbow = _at(center, label.turn, RADIUS + 14)
         # Horizontal until beside the circle, so that no line crosses it.
-        points = [
-            _at(center, label.turn, RADIUS + THICK / 2),
-            elbow,
-            (column - side * 18, elbow[1]),
-        ]
+        points = [_at(center, label.turn, RADIUS + THICK / 2), elbow]
+        points += [(column - side * 18, elbow[1]), (column - side * 3, y)]
         color = FAINT if label.cuts else readable_color(label.color)
-        pieces.append(polyline([*points, (column - side * 3, y)], color, 0.8))
-        anchor, more = (
-            ("start" if side > 0 else "end"),
-            (' font-style="italic"' if label.cuts else ""),
-        )
+        pieces.append(polyline(points, color, 0.8))
+        anchor, more = "start" if side > 0 else "end", ' font-style="italic"' if label.cuts else ""
         pieces.append(text_element(label.text, column, y, anchor, more))
     return pieces

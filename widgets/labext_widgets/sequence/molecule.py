@@ -122,7 +122,8 @@ def parse_molecule(record: Mapping[str, Any]) -> Molecule:
     bare = Molecule(name, bases, _is_true(fields.get("isCircular")))
     annotation_rows = _as_list(fields.get("annotations"))
     translation_rows = _as_list(fields.get("translations"))
-    annotations = _parse_annotations(annotation_rows, bare)
+    read = (_parse_annotation(number, row, bare) for number, row in enumerate(annotation_rows))
+    annotations = [annotation for annotation in read if annotation is not None]
     translations = _parse_translations(translation_rows, bare)
     return Molecule(
         name,
@@ -152,12 +153,6 @@ def _bases(value: Any, name: str) -> str:
             "Give DNA or RNA as plain text, without numbers or a heading.",
         )
     return bases
-
-
-def _parse_annotations(rows: list[Any], molecule: Molecule) -> list[Annotation]:
-    """Return the annotations that lie on the molecule."""
-    read = [_parse_annotation(number, row, molecule) for number, row in enumerate(rows)]
-    return [annotation for annotation in read if annotation is not None]
 
 
 def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation]:

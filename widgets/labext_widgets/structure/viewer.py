@@ -102,16 +102,7 @@ class StructureViewer(LiveOutput):
     @property
     def sequences(self) -> dict[str, str]:
         """The one-letter sequence of each chain."""
-        return {
-            chain: "".join(
-                letter
-                for residue, letter in zip(
-                    self._structure.residues, self._structure.letters, strict=True
-                )
-                if residue.chain == chain
-            )
-            for chain in self._structure.chains
-        }
+        return {chain["id"]: chain["letters"] for chain in _chain_state(self._structure)}
 
     @property
     def style(self) -> Style:
