@@ -160,13 +160,8 @@ def test_picture_states_that_enzymes_are_not_drawn() -> None:
 @pytest.mark.parametrize("circular", [True, False])
 def test_record_texts_are_escaped(circular: bool) -> None:
     hostile = '"><script>alert(1)</script>&<b a=\'"'
-    mark: dict[str, Any] = {
-        "name": hostile,
-        "type": hostile,
-        "start": 1,
-        "end": 9,
-        "color": hostile,
-    }
+    mark: dict[str, Any] = dict.fromkeys(("name", "type", "color"), hostile)
+    mark |= {"start": 1, "end": 9}
     on = parse_molecule(
         {"name": hostile, "bases": "ACGT" * 20, "isCircular": circular, "annotations": [mark]}
     )

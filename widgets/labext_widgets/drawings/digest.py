@@ -189,23 +189,19 @@ class DigestView(Drawing):
         draw = restriction_map.draw_circle if circular else restriction_map.draw_line
         cuts_map = draw(length, self.cuts)
         gel = draw_gel(Counter(fragment.length for fragment in fragments))
-        super().__init__(
-            name,
-            _side_by_side(cuts_map, gel),
-            summary,
-            ["bp", "start", "end", "cut by"],
+        rows = [
             [
-                [
-                    fragment.length,
-                    fragment.start,
-                    fragment.end,
-                    f"{fragment.left or 'end'} – {fragment.right or 'end'}" if self.cuts else "",
-                ]
-                for fragment in largest[:_ROWS_SHOWN]
-            ],
-            notes,
-            {"restriction map": svg_document(*cuts_map), "gel": svg_document(*gel)},
-        )
+                fragment.length,
+                fragment.start,
+                fragment.end,
+                f"{fragment.left or 'end'} – {fragment.right or 'end'}" if self.cuts else "",
+            ]
+            for fragment in largest[:_ROWS_SHOWN]
+        ]
+        columns = ["bp", "start", "end", "cut by"]
+        parts = {"restriction map": svg_document(*cuts_map), "gel": svg_document(*gel)}
+        picture = _side_by_side(cuts_map, gel)
+        super().__init__(name, picture, summary, columns, rows, notes, parts)
 
 
 def _side_by_side(left: Picture, right: Picture) -> str:
@@ -213,17 +209,14 @@ def _side_by_side(left: Picture, right: Picture) -> str:
     right_width, right_height, right_elements = right
     height = max(left_height, right_height)
     x = left_width + _SPACE
-    return svg_document(
-        x + right_width,
-        height,
-        [
-            f'<g transform="translate(0 {(height - left_height) / 2:.1f})">',
-            *left_elements,
-            f'</g><g transform="translate({x:.1f} {(height - right_height) / 2:.1f})">',
-            *right_elements,
-            "</g>",
-        ],
-    )
+    elements = [
+        f'<g transform="translate(0 {(height - left_height) / 2:.1f})">',
+        *left_elements,
+        f'</g><g transform="translate({x:.1f} {(height - right_height) / 2:.1f})">',
+        *right_elements,
+        "</g>",
+    ]
+    return svg_document(x + right_width, height, elements)
 
 
 def digest_view(csv: str, *, name: str, length: int | None, circular: bool) -> DigestView:

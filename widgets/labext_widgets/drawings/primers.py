@@ -82,27 +82,13 @@ class PrimersView(Drawing):
         if len(pairs) > _MAX_PAIRS:
             notes.append(f"Showing the best {_MAX_PAIRS} of {len(pairs)} pairs.")
         summary = f"{pluralize(len(pairs), 'primer pair')} on a template of {length:,} bp"
-        super().__init__(
-            name,
-            self._draw(notes),
-            summary,
-            ["pair", "product", "primer", "5'–3'", "start", "end", "Tm", "GC %"],
-            [
-                [
-                    pair.number,
-                    f"{pair.size} bp",
-                    side,
-                    primer.sequence,
-                    primer.start,
-                    primer.end,
-                    primer.tm,
-                    primer.gc,
-                ]
-                for pair in pairs[:_MAX_PAIRS]
-                for side, primer in (("forward", pair.forward), ("reverse", pair.reverse))
-            ],
-            notes,
-        )
+        columns = ["pair", "product", "primer", "5'–3'", "start", "end", "Tm", "GC %"]
+        rows = [
+            [pair.number, f"{pair.size} bp", side, p.sequence, p.start, p.end, p.tm, p.gc]
+            for pair in pairs[:_MAX_PAIRS]
+            for side, p in (("forward", pair.forward), ("reverse", pair.reverse))
+        ]
+        super().__init__(name, self._draw(notes), summary, columns, rows, notes)
 
     def _draw(self, notes: Sequence[str]) -> str:
         pairs = self.pairs[:_MAX_PAIRS]

@@ -279,16 +279,9 @@ class _Maker:
             outside_of_all = f"{len(drawn_rows):,} of {len(rows):,} rows"
             self._notes.append(f"{outside_of_all} are beyond the whiskers, drawn as points")
         for group in self._groups(drawn_rows):
+            xs, ys = ([places[row] for row in group.rows] for places in (placed, numbers.values))
             marks.append(
-                Points(
-                    [placed[row] for row in group.rows],
-                    [numbers.values[row] for row in group.rows],
-                    group.rows,
-                    group.name,
-                    group.color,
-                    SHAPES[group.shape],
-                    size=5,
-                )
+                Points(xs, ys, group.rows, group.name, group.color, SHAPES[group.shape], size=5)
             )
         return self._panel(self._axis(category), self._axis(numbers), marks, None)
 

@@ -402,16 +402,9 @@ def _texts(table: pd.DataFrame, column: str) -> list[str]:
 def _residue_names(table: pd.DataFrame) -> list[str]:
     """Return residues as `ALA 12`, or `A ALA 12` if there are several chains."""
     kinds, numbers, chains = (_texts(table, column) for column in ("name", "residue", "chain"))
-    rows = range(len(table))
-    parts = [
-        (
-            chains[n] if len(set(chains)) > 1 else "",
-            kinds[n] if kinds else "",
-            numbers[n] if numbers else f"{n + 1}",
-        )
-        for n in rows
-    ]
-    return [" ".join(part for part in own if part) for own in parts]
+    positions = [str(n) for n in range(1, len(table) + 1)]
+    columns = (chains if len(set(chains)) > 1 else [], kinds, numbers or positions)
+    return [" ".join(filter(None, row)) for row in zip(*filter(None, columns), strict=True)]
 
 
 def _residue_axis(table: pd.DataFrame) -> tuple[list[float], Axis]:

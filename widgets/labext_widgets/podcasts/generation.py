@@ -109,12 +109,8 @@ class Generation(Background):
 
 
 def _button(last: Progress) -> Control:
-    return Control(
-        do=RETRY,
-        label="Retry",
-        description=f"Generate the {last.kind} {last.subject} again",
-        question="",
-    )
+    description = f"Generate the {last.kind} {last.subject} again"
+    return Control(do=RETRY, label="Retry", description=description, question="")
 
 
 def follow_podcast(

@@ -303,22 +303,16 @@ class Player:
         """Return the state of the view, as described in `js/player/view.js`."""
         episode = self._episode
         voices = voice_colors(episode)
+        turns = [
+            [t.speaker, voices.get(t.speaker, 0), t.dialogue, t.start, t.end, " · ".join(t.sources)]
+            for t in episode.turns
+        ]
         return {
             "title": episode.title,
             "facts": facts_text(episode, speakers=False),
             "duration": episode.duration,
             "speakers": episode.speakers[:MAX_SPEAKERS],
-            "turns": [
-                [
-                    turn.speaker,
-                    voices.get(turn.speaker, 0),
-                    turn.dialogue,
-                    turn.start,
-                    turn.end,
-                    " · ".join(turn.sources),
-                ]
-                for turn in episode.turns
-            ],
+            "turns": turns,
             "omitted": episode.omitted,
         }
 

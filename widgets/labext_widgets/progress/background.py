@@ -141,15 +141,9 @@ def end_all() -> None:
 
 def buttons(first: Progress, can_stop: bool) -> list[Control]:
     """Return the buttons below a watch in the background."""
-    subject, kind = first.subject, first.kind
-    controls = [
-        Control(
-            do=STOP_WATCHING,
-            label="Stop watching",
-            description=f"Stop watching {subject}; the {kind} continues",
-            question="",
-        )
-    ]
+    subject, kind, stop = first.subject, first.kind, f"Stop {first.kind}"
+    watch = f"Stop watching {subject}; the {kind} continues"
+    controls = [Control(do=STOP_WATCHING, label="Stop watching", description=watch, question="")]
     if can_stop:
         effect = (
             "Completed jobs are kept; the others are stopped."
@@ -158,11 +152,6 @@ def buttons(first: Progress, can_stop: bool) -> list[Control]:
         )
         question = f"Stop the {kind} {subject}? {effect}"
         controls.append(
-            Control(
-                do=STOP,
-                label=f"Stop {kind}",
-                description=f"Stop {kind} {subject}",
-                question=question,
-            )
+            Control(do=STOP, label=stop, description=f"{stop} {subject}", question=question)
         )
     return controls

@@ -345,17 +345,17 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
         if outcome is Outcome.COMPLETE:
             return [("✓", phase, GOOD, True)]
         return [("●", phase, NEUTRAL if progress.transferred is None else BUSY, True)]
-    at, now_in = steps.index(phase), current_stage(progress)
+    at = steps.index(phase)
     if outcome is Outcome.COMPLETE:
         return [("✓", step, GOOD, i == at) for i, step in enumerate(steps)]
-    return [
-        ("✓", step, GOOD, False)
-        if i < at
-        else ("●", now_in, BUSY, True)
-        if i == at
-        else ("○", step, NEUTRAL, False)
-        for i, step in enumerate(steps)
-    ]
+    return _marks_around(steps, at, ("●", current_stage(progress), BUSY))
+
+
+def _marks_around(
+    steps: Sequence[str], at: int, now: tuple[str, str, tuple[str, str]]
+) -> list[tuple[str, str, tuple[str, str], bool]]:
+    behind = [("✓", name, GOOD, False) for name in steps[:at]]
+    return [*behind, (*now, True), *(("○", name, NEUTRAL, False) for name in steps[at + 1 :])]
 
 
 def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
@@ -367,9 +367,7 @@ def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bo
     names, at = stages
     current = names[at]
     failed = ("✕", f"Failed in {current[:1].lower()}{current[1:]}", BAD)
-    now = ("●", current, BUSY) if outcome is None else failed
-    behind = [("✓", name, GOOD, False) for name in names[:at]]
-    return [*behind, (*now, True), *(("○", name, NEUTRAL, False) for name in names[at + 1 :])]
+    return _marks_around(names, at, ("●", current, BUSY) if outcome is None else failed)
 
 
 def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:

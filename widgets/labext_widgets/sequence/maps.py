@@ -169,16 +169,13 @@ def draw_circular(
     molecule: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
 ) -> str:
     """Return the map; `labelled` contains the indices of the annotations with a label."""
+
+    def middle(mark: Annotation) -> float:
+        return (mark.start + molecule.span(mark.start, mark.end) / 2) / len(molecule) % 1
+
     labels = [
-        _Label(
-            (annotation.start + molecule.span(annotation.start, annotation.end) / 2)
-            / len(molecule)
-            % 1,
-            truncate(annotation.name, _CIRCULAR_LETTERS),
-            annotation.color,
-            False,
-        )
-        for i, annotation in enumerate(annotations)
+        _Label(middle(mark), truncate(mark.name, _CIRCULAR_LETTERS), mark.color, False)
+        for i, mark in enumerate(annotations)
         if i in labelled
     ]
     labels += [_Label(site.cut / len(molecule), site.enzyme, INK, True) for site in cuts]

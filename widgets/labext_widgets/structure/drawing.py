@@ -73,8 +73,7 @@ def draw_structure(structure: Structure, scheme: Scheme, other: _Compared | None
 def draw_thumbnail(
     structure: Structure,
     scheme: Scheme,
-    other: _Compared | None = None,
-    *,
+    other: _Compared | None,
     width: int,
     height: int,
     max_bytes: int,

@@ -421,13 +421,9 @@ def _polymer_residues(atoms: Any) -> Iterator[_PolymerResidue]:
             letter = _NUCLEOTIDES.get(residue, "N")
         else:
             continue
+        chain, insertion = (str(a[start]).strip() for a in (atoms.chain_id, atoms.ins_code))
         yield _PolymerResidue(
-            Residue(
-                str(atoms.chain_id[start]).strip(),
-                int(atoms.res_id[start]),
-                residue,
-                str(atoms.ins_code[start]).strip(),
-            ),
+            Residue(chain, int(atoms.res_id[start]), residue, insertion),
             letter,
             center,
             np.arange(start, stop),

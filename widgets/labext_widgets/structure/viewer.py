@@ -199,12 +199,7 @@ class StructureViewer(LiveOutput):
             max_bytes: the maximum size, which only pictures of very low resolution exceed.
         """
         return draw_thumbnail(
-            self._structure,
-            self._scheme,
-            self._other(),
-            width=width,
-            height=height,
-            max_bytes=max_bytes,
+            self._structure, self._scheme, self._other(), width, height, max_bytes
         )
 
     def _other(self) -> tuple[Structure, Superposition] | None:
