@@ -17,93 +17,57 @@ def residues(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"chain": "A", "residue": [1, 2], "name": ["ALA", "GLY"]} | columns)
 
 
-FIGURES = {
-    "ramachandran.csv": (
-        residues(phi=[np.nan, -57], psi=[-47, -47]),
-        "Ramachandran plot",
-        ("φ (°)", "ψ (°)"),
+TABLES = {
+    "ramachandran.csv": residues(phi=[np.nan, -57], psi=[-47, -47]),
+    "eigenvalues.csv": pd.DataFrame(
+        {"mode": [1, 2], "eigenvalue": [0.9, 1.1], "share": [0.05, 0.04]}
     ),
-    "eigenvalues.csv": (
-        pd.DataFrame({"mode": [1, 2], "eigenvalue": [0.9, 1.1], "share": [0.05, 0.04]}),
-        "Mode spectrum",
-        ("mode", "share of all motion (%)"),
+    "fluctuations.csv": residues(
+        fluctuation=[0.3, 0.4], b_factor=[18.6, 20], fitted_b_factor=[17, 24]
     ),
-    "fluctuations.csv": (
-        residues(fluctuation=[0.3, 0.4], b_factor=[18.6, 20], fitted_b_factor=[17, 24]),
-        "Fluctuation per residue",
-        ("residue", "B-factor (Å²)"),
+    "pairs.csv": pd.DataFrame(
+        {"i": [1, 2], "j": [9, 8], "probability": [0.9, 0.1], "in_mfe": [1, 0]}
     ),
-    "pairs.csv": (
-        pd.DataFrame({"i": [1, 2], "j": [9, 8], "probability": [0.9, 0.1], "in_mfe": [1, 0]}),
-        "Pair probabilities",
-        ("base", "base"),
+    "minimisation.csv": pd.DataFrame({"iteration": [1, 2], "energy": [-653, -742]}),
+    "energies.csv": pd.DataFrame(
+        {"term": ["bonds", "total"], "before": [51, 374], "after": [18, -124]}
     ),
-    "minimisation.csv": (
-        pd.DataFrame({"iteration": [1, 2], "energy": [-653, -742]}),
-        "Energy by iteration",
-        ("iteration", "energy (kJ/mol)"),
+    "residues.csv": residues(structure=["helix", "coil"], sasa=[71.4, 26.4]),
+    "conformers.csv": pd.DataFrame(
+        {"rank": [1, 2], "relative_energy": [0, 0.4], "rmsd_to_best": [0, 1.1]}
     ),
-    "energies.csv": (
-        pd.DataFrame({"term": ["bonds", "total"], "before": [51, 374], "after": [18, -124]}),
-        "Energy by term",
-        ("", "energy (kJ/mol)"),
+    "hits.csv": pd.DataFrame(
+        {"target": ["t0", "t1"], "evalue": [1e-22, 0], "score": [61, 5], "member": ["yes", "no"]}
     ),
-    "residues.csv": (
-        residues(structure=["helix", "coil"], sasa=[71.4, 26.4]),
-        "Surface per residue",
-        ("residue", "accessible surface (Å²)"),
+    "fragments.csv": pd.DataFrame({"fragment": [1, 2], "length": [67, 4835]}),
+    "distances.csv": pd.DataFrame({"name": ["a", "b"], "a": [0, 0.2], "b": [0.2, 0]}),
+    "codons.csv": pd.DataFrame(
+        {"position": [1], "amino_acid": "M", "codon": "ATG", "share": 100, "share_before": 40}
     ),
-    "conformers.csv": (
-        pd.DataFrame({"rank": [1, 2], "relative_energy": [0, 0.4], "rmsd_to_best": [0, 1.1]}),
-        "Energies of the conformers",
-        ("rank", "energy above the best (kcal/mol)"),
-    ),
-    "hits.csv": (
-        pd.DataFrame(
-            {
-                "target": ["t0", "t1"],
-                "evalue": [1e-22, 0],
-                "score": [61, 5],
-                "member": ["yes", "no"],
-            }
-        ),
-        "Scores of the hits",
-        ("target", "score (bits)"),
-    ),
-    "fragments.csv": (
-        pd.DataFrame({"fragment": [1, 2], "length": [67, 4835]}),
-        "Fragment sizes",
-        ("fragment, by length", "length (bp)"),
-    ),
-    "distances.csv": (
-        pd.DataFrame({"name": ["a", "b"], "a": [0, 0.2], "b": [0.2, 0]}),
-        "Distances",
-        ("", ""),
-    ),
-    "codons.csv": (
-        pd.DataFrame(
-            {
-                "position": [1],
-                "amino_acid": ["M"],
-                "codon": ["ATG"],
-                "share": [100],
-                "share_before": [40],
-            }
-        ),
-        "Codon usage",
-        ("codon", "use among codons of the amino acid (%)"),
-    ),
+}
+TITLES = {
+    "ramachandran.csv": ("Ramachandran plot", "φ (°)", "ψ (°)"),
+    "eigenvalues.csv": ("Mode spectrum", "mode", "share of all motion (%)"),
+    "fluctuations.csv": ("Fluctuation per residue", "residue", "B-factor (Å²)"),
+    "pairs.csv": ("Pair probabilities", "base", "base"),
+    "minimisation.csv": ("Energy by iteration", "iteration", "energy (kJ/mol)"),
+    "energies.csv": ("Energy by term", "", "energy (kJ/mol)"),
+    "residues.csv": ("Surface per residue", "residue", "accessible surface (Å²)"),
+    "conformers.csv": ("Energies of the conformers", "rank", "energy above the best (kcal/mol)"),
+    "hits.csv": ("Scores of the hits", "target", "score (bits)"),
+    "fragments.csv": ("Fragment sizes", "fragment, by length", "length (bp)"),
+    "distances.csv": ("Distances", "", ""),
+    "codons.csv": ("Codon usage", "codon", "use among codons of the amino acid (%)"),
 }
 
 
-@pytest.mark.parametrize("file", FIGURES)
+@pytest.mark.parametrize("file", TABLES)
 def test_table_of_a_tool_has_its_figure(file: str) -> None:
-    table, title, labels = FIGURES[file]
+    table = TABLES[file]
     plot = job_plot("job", {file: table, "other.csv": pd.DataFrame({"q": [1]})})
     assert isinstance(plot, Plot)
     (panel,) = plot._chart.panels
-    assert panel.title == title
-    assert (panel.x.label, panel.y.label) == labels
+    assert (panel.title, panel.x.label, panel.y.label) == TITLES[file]
     assert plot.frame.equals(table)
     json.dumps(plot._state(), allow_nan=False)
     assert job_plot("job", {file: table.iloc[:0]}) is None
@@ -150,9 +114,9 @@ def panel_of(table: pd.DataFrame, file: str = "some.csv") -> Any:
     return panel
 
 
-@pytest.mark.parametrize("file", FIGURES)
+@pytest.mark.parametrize("file", TABLES)
 def test_figure_has_points_lines_and_bars_at_the_values_of_the_table(file: str) -> None:
-    panel = panel_of(FIGURES[file][0], file)
+    panel = panel_of(TABLES[file], file)
     places: list[Any] = []
     for mark in panel.marks:
         if isinstance(mark, Bars):
@@ -203,7 +167,7 @@ def test_target_with_several_hits_has_its_best_score() -> None:
 
 
 def test_text_of_fragments_has_the_range_of_their_lengths() -> None:
-    plot = job_plot("job", {"fragments.csv": FIGURES["fragments.csv"][0]})
+    plot = job_plot("job", {"fragments.csv": TABLES["fragments.csv"]})
     assert "  length (bp): 67 to 4835" in str(plot).splitlines()
 
 
@@ -227,35 +191,31 @@ def test_rows_of_a_tool_without_values_are_left_out() -> None:
 
 def test_figures_of_several_tables_are_one_picture() -> None:
     files = ("ramachandran.csv", "eigenvalues.csv", "distances.csv")  # with marks of every kind
-    plot = job_plot("job", {file: FIGURES[file][0] for file in files})
+    plot = job_plot("job", {file: TABLES[file] for file in files})
     assert plot is not None
     assert len(plot._chart.panels) == len(files)
     assert plot._render()[0].count("<img") == 1
 
 
 def test_figures_have_descriptions() -> None:
-    angles, _, _ = FIGURES["ramachandran.csv"]
-    panel = job_plot("job", {"a.csv": angles})._chart.panels[0]
+    panel = panel_of(TABLES["ramachandran.csv"])
     assert [m.name for m in panel.marks] == ["favored (approximate)", "glycine"]
     assert isinstance(panel.marks[0], Region)
     assert panel.names == ["ALA 1", "GLY 2"]
-    panel = panel_of(FIGURES["hits.csv"][0], "hits.csv")
+    panel = panel_of(TABLES["hits.csv"], "hits.csv")
     assert [bar.texts[0] for bar in panel.marks] == [
         "t0: 61 bits, E-value 1e-22",
         "t1: 5 bits, E-value 0",
     ]
     assert panel.names == ["t0", "t1"]
-    domains = FIGURES["hits.csv"][0].assign(domain=[2, 1])
-    assert job_plot("job", {"hits.csv": domains})._chart.panels[0].names == [
-        "t0 domain 2",
-        "t1 domain 1",
-    ]
+    panel = panel_of(TABLES["hits.csv"].assign(domain=[2, 1]), "hits.csv")
+    assert panel.names == ["t0 domain 2", "t1 domain 1"]
     assert job_plot("job", {"score.csv": pd.DataFrame({"q": [1, 2]})}) is None
 
 
 @pytest.mark.parametrize("file", ["eigenvalues.csv", "conformers.csv", "residues.csv"])
 def test_few_counted_things_have_ticks_of_whole_numbers(file: str) -> None:
-    view = job_plot("j", {file: FIGURES[file][0]})
+    view = job_plot("j", {file: TABLES[file]})
     assert view is not None
     (axes, *_) = view.figure.axes
     view.figure.draw_without_rendering()
