@@ -15,10 +15,10 @@ from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
 from labext.messages import pluralize
 from labext.nb.records import Citation
 from labext_widgets.answers.static_view import (
-    MARK,
     STYLE,
     Span,
     header_html,
+    mark_html,
     mark_words,
     opening_button,
     passage_text,
@@ -148,17 +148,13 @@ class PassageView(RowView):
 
         hits = citations(frame.head(MAX_PASSAGES))
         placeholder = Placeholder(static, "", displayed=False)
-        state = {
-            "html": self._render_html(frame, opens=True),
-            "announcement": "",
-            "busy": False,
-            "complete": True,
-        }
-        placeholder.live(
-            "answer",
-            state,
-            lambda content, _: send_opened_page(placeholder, content, hits, open_citation),
-        )
+
+        def receive(content: Any, _buffers: list[Any]) -> None:
+            send_opened_page(placeholder, content, hits, open_citation)
+
+        live = self._render_html(frame, opens=True)
+        state = {"html": live, "announcement": "", "busy": False, "complete": True}
+        placeholder.live("answer", state, receive)
         return placeholder.markup
 
     def _render_html(self, frame: pd.DataFrame, *, opens: bool) -> str:
@@ -311,13 +307,9 @@ def _bar_html(passage: _Passage) -> str:
 
 def _body_html(passage: _Passage, number: int | None) -> str:
     """Return the text, and the line that opens the source or, with a number, a button."""
-    marked = _apply_marks(
-        passage, html.escape, lambda text: f'<mark style="{MARK}">{html.escape(text)}</mark>'
-    )
-    rows = (
-        [text_div(marked, _LINES)] if passage.text else [div("The service sent no passage.", MUTED)]
-    )
-    rows.insert(0, header_html(passage.table_header))
+    marked = text_div(_apply_marks(passage, html.escape, mark_html), _LINES)
+    text = marked if passage.text else div("The service sent no passage.", MUTED)
+    rows = [header_html(passage.table_header), text]
     if number is not None and passage.line.startswith("%nb view "):
         rows.append(div(opening_button(number, passage.page, passage.place), "margin-top:2px"))
     elif passage.line:

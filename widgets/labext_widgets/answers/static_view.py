@@ -256,7 +256,7 @@ def _fence(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env:
 CONTEXT_LENGTH = 1500
 """Maximum length of the passage on each side of the quote, in characters."""
 
-MARK = "background-color:#ffe082;color:#212121;border-radius:2px"  # readable in both themes
+_MARK = "background-color:#ffe082;color:#212121;border-radius:2px"  # readable in both themes
 _LINES = "white-space:pre-line;overflow-wrap:break-word"
 
 
@@ -265,14 +265,14 @@ def passage_html(citation: Citation) -> str:
     passage, quote = map(passage_text, (citation.passage, citation.quote))
     place = _locate_quote(quote, passage)
     if place is None:
-        rows = [_mark_html(quote)] if quote else []
+        rows = [mark_html(quote)] if quote else []
         rows += [html.escape(_head(passage, 2 * CONTEXT_LENGTH))] if passage else []
         if not rows:
             return div("The service sent no passage.", MUTED)
     else:
         start, end = place
         before, after = _tail(passage[:start], CONTEXT_LENGTH), _head(passage[end:], CONTEXT_LENGTH)
-        rows = [f"{html.escape(before)}{_mark_html(passage[start:end])}{html.escape(after)}"]
+        rows = [f"{html.escape(before)}{mark_html(passage[start:end])}{html.escape(after)}"]
     header = "" if citation.table_header in passage else header_html(citation.table_header)
     return header + "".join(text_div(row, _LINES) for row in rows)
 
@@ -290,8 +290,9 @@ def _locate_quote(quote: str, passage: str) -> tuple[int, int] | None:
     return match and match.span()
 
 
-def _mark_html(text: str) -> str:
-    return f'<mark style="{MARK}">{html.escape(text)}</mark>'
+def mark_html(text: str) -> str:
+    """Return a text as HTML, marked."""
+    return f'<mark style="{_MARK}">{html.escape(text)}</mark>'
 
 
 def _tail(text: str, limit: int) -> str:

@@ -13,7 +13,7 @@ from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, pl
 MAX_PICTURE_BYTES = 2_000_000
 """Maximum size of a picture; with a larger one, a notebook would be slow to open."""
 
-_PNG = b"\x89PNG\r\n\x1a\n"
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class PictureView:
@@ -52,7 +52,7 @@ class PictureView:
 
 def picture_type(content: bytes) -> Literal["image/svg+xml", "image/png"]:
     """Return the media type of a picture; raise InputError if it is neither SVG nor PNG."""
-    if content.startswith(_PNG):
+    if content.startswith(PNG):
         return "image/png"
     if b"<svg" in content[:2000]:
         return "image/svg+xml"

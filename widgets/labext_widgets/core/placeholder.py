@@ -249,7 +249,6 @@ class LiveOutput(ABC):
             ) from None
 
     def _open(self) -> None:
-
         output = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(output))
         self._outputs.append(output)
         self._mount(output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError, LabextError
 from labext.messages import quote_value
 from labext_widgets.answers import static_view
-from labext_widgets.answers.static_view import MARK, STYLE, details_html
+from labext_widgets.answers.static_view import STYLE, details_html, mark_html
 from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import (
     MUTED,
@@ -85,7 +85,8 @@ def render_html(state: PageState, *, live: bool = False) -> str:
         rows += _text_rows(state)
     else:
         described = escape(f"{_page(state).capitalize()} of {state.title}; its text is below")
-        rows.append(_passage_row(state, bool(picture.boxes)))
+        if state.passage and not picture.boxes:
+            rows.append(div(_missing_passage(state), MUTED))
         rows.append(
             f'<img src="{data_uri(picture.data, picture.media_type)}" alt="{described}" '
             f'width="{picture.width}" height="{picture.height}" style="{_PICTURE}">'
@@ -109,12 +110,6 @@ def render_text(state: PageState) -> str:
 
 def _page(state: PageState) -> str:
     return f"page {state.page} of {state.pages.count}"
-
-
-def _passage_row(state: PageState, is_marked: bool) -> str:
-    if not state.passage or is_marked:
-        return ""
-    return div(_missing_passage(state), MUTED)
 
 
 def _missing_passage(state: PageState) -> str:
@@ -141,7 +136,7 @@ def _text_rows(state: PageState) -> list[str]:
     if not state.passage:
         return [whole]
     if locate(state.passage, text) is None:
-        return [_passage_row(state, is_marked=False), whole]
+        return [div(_missing_passage(state), MUTED), whole]
     return [scrolled(_marked(state, whole=False), "Passage"), details_html("Whole text", whole)]
 
 
@@ -157,8 +152,8 @@ def _marked(state: PageState, *, whole: bool) -> str:
         before = f"…{before[-_CONTEXT:]}"
     if not whole and len(after) > _CONTEXT:
         after = f"{after[:_CONTEXT]}…"
-    mark = f'<mark style="{MARK}">{html.escape(text[start:end])}</mark>'
-    return text_div(f"{html.escape(before)}{mark}{html.escape(after)}", _LINES)
+    marked = f"{html.escape(before)}{mark_html(text[start:end])}{html.escape(after)}"
+    return text_div(marked, _LINES)
 
 
 def _other_pages(state: PageState) -> str:

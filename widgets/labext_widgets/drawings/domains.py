@@ -151,11 +151,10 @@ class DomainsView(Drawing):
         """Return the classes that occur, and that of non-members if there is such a domain."""
         domains = [domain for hit in hits for domain in hit.domains]
         used = {_shade(domain.evalue) for domain in domains if domain.member}
-        return [(color, label) for _, color, label in _CLASSES if color in used] + (
-            [("", "not a member of the family")]
-            if any(not domain.member for domain in domains)
-            else []
-        )
+        classes = [(color, label) for _, color, label in _CLASSES if color in used]
+        if not all(domain.member for domain in domains):
+            classes.append(("", "not a member of the family"))
+        return classes
 
     def _draw_boxes(self, hit: Hit, left: float, middle: float, scale: float) -> list[str]:
         elements = []
@@ -268,8 +267,7 @@ def _draw_scale(left: float, y: float, longest: int, unit: str) -> list[str]:
     """Return an axis below the sequences."""
     elements = [line((left, y), (left + _MAP, y), canvas.MUTED_INK)]
     step = nice_step(longest, 6)
-    marks = [1, *range(step, longest + 1, step)]
-    for position in marks:
+    for position in (1, *range(step, longest + 1, step)):
         x = left + (position - 0.5) / longest * _MAP
         elements.append(line((x, y), (x, y + 5), canvas.MUTED_INK))
         elements.append(text(x, y + 14, f"{position:,}", "middle", size=canvas.SMALL))

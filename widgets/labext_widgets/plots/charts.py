@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -99,16 +100,10 @@ def table_chart(
         InputError: a column does not exist, or the columns do not fit the kind.
     """
     units = units or {}
-    named = {
-        axis_name: find_column(frame, n, hint)
-        for axis_name, n in (("x", x), ("y", y))
-        if n is not None
-    }
-    columns = {axis_name: read_column(frame, name) for axis_name, name in named.items()}
-    first, second = columns.get("x"), columns.get("y")
-    if first is None:
-        first, second = second, None
-    assert first is not None
+    first, *more = (
+        read_column(frame, find_column(frame, name, hint)) for name in (x, y) if name is not None
+    )
+    second = more[0] if more else None
     colored = None if color is None else read_column(frame, find_column(frame, color, hint))
     kind = kind or choose_kind(first, second, is_series=not names)
     _check_kind(kind, first, second)
@@ -438,8 +433,6 @@ def _bins(column: Column, rows: list[int]) -> tuple[list[float], float]:
 
 
 def _bin_of(value: float, edges: Sequence[float]) -> int:
-    from bisect import bisect_right
-
     return min(max(bisect_right(edges, value) - 1, 0), len(edges) - 2)
 
 

@@ -35,23 +35,12 @@ TOOL_UNITS: Mapping[str, Mapping[str, str]] = {
     "msa_tree": {"mean_identity": "%", "min_identity": "%"},
     "normal_modes": {"cutoff": "Å", "amplitude": "Å"},
     "peptide_build": {"weight": "Da", "end_to_end": "Å", "radius_of_gyration": "Å"},
-    "peptide_relax": {
-        "energy_before": "kJ/mol",
-        "energy_after": "kJ/mol",
-        "rmsd": "Å",
-        "force": "kJ/mol/nm",
-        "tolerance": "kJ/mol/nm",
-    },
+    "peptide_relax": {"rmsd": "Å", "force": "kJ/mol/nm", "tolerance": "kJ/mol/nm"}
+    | dict.fromkeys(("energy_before", "energy_after"), "kJ/mol"),
     "primer_design": {"product_size": "bp", "forward_tm": "°C", "reverse_tm": "°C"}
     | dict.fromkeys(("tmMin", "tmOpt", "tmMax"), "°C"),
-    "rna_fold": {
-        "mfe": "kcal/mol",
-        "ensemble": "kcal/mol",
-        "centroid": "kcal/mol",
-        "diversity": "bp",
-        "length": "nt",
-        "temperature": "°C",
-    },
+    "rna_fold": {"diversity": "bp", "length": "nt", "temperature": "°C"}
+    | dict.fromkeys(("mfe", "ensemble", "centroid"), "kcal/mol"),
     "structure_summary": {"radius_of_gyration": "Å", "sasa": "Å²", "probe": "Å"},
 }
 """Units of scores and settings by tool, as the tools' descriptions have them."""

@@ -114,13 +114,11 @@ class JobLog(str):
             return
         excerpt = Excerpt(self.tail or LINES_SHOWN)
         excerpt.add(self)
+        text = excerpt.text(self.state, self.reason, self.more)
         if front_end() is FrontEnd.TERMINAL:
-            print(excerpt.text(self.state, self.reason, self.more))
-            return
-        display_html(
-            excerpt.html(self.name, self.state, self.reason, self.more),
-            excerpt.text(self.state, self.reason, self.more),
-        )
+            print(text)
+        else:
+            display_html(excerpt.html(self.name, self.state, self.reason, self.more), text)
 
 
 class Excerpt:

@@ -312,7 +312,6 @@ SCHEME_LABELS: dict[Scheme, str] = {
     "confidence": "Confidence (pLDDT)",
     "element": "Element",
 }
-PNG = b"\x89PNG\r\n\x1a\n"
 MIN_CARTOON_RESIDUES = 4
 _LINE = 60
 _SWATCH = (

@@ -13,6 +13,7 @@ import numpy as np
 from labext.errors import InputError
 from labext.messages import join_words
 from labext_widgets.core.arguments import as_integer, read_source
+from labext_widgets.core.picture import PNG, PictureView
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.structure import drawing
 from labext_widgets.structure.colors import (
@@ -27,7 +28,6 @@ from labext_widgets.structure.molecule import Floats, Format, Structure, live_fi
 from labext_widgets.structure.superposition import Superposition, superpose
 
 if TYPE_CHECKING:
-    from labext_widgets.core.picture import PictureView
     from labext_widgets.core.placeholder import Placeholder
 
 MAX_LIVE_ATOMS = 100_000
@@ -209,8 +209,6 @@ class StructureViewer(LiveOutput):
 
     def picture(self) -> PictureView:
         """Return the picture of the live view (PNG), or a drawing (SVG) if there was none yet."""
-        from labext_widgets.core.picture import PictureView
-
         return PictureView(self._picture or self.svg.encode(), self.name)
 
     def __repr__(self) -> str:
@@ -370,7 +368,7 @@ class StructureViewer(LiveOutput):
             self._receive_appearance(content)
         elif action == "picture" and buffers:
             picture = bytes(buffers[0])
-            if len(picture) <= MAX_PICTURE_BYTES and picture.startswith(drawing.PNG):
+            if len(picture) <= MAX_PICTURE_BYTES and picture.startswith(PNG):
                 self._picture = picture
                 self._update_static()
 
