@@ -86,20 +86,20 @@ def _lay_out_loop(
     partners: Sequence[int | None], first: int, last: int, depth_below: int
 ) -> list[Point]:
     """Return the points of a loop and its branches; the pair that closes it is at the origin."""
-    inner = _single_branch(partners, first, last)
-    if inner is not None and max(inner[0] - first, last - inner[1]) - 1 <= _MAX_STRAIGHT:
-        return _lay_out_straight_loop(partners, (first, last), inner, depth_below)
-    branches: dict[int, list[Point]] = {}
     corners: list[int] = []
+    pairs: list[tuple[int, int]] = []
     position = first + 1
     while position < last:
         corners.append(position)
         partner = partners[position]
         if partner is not None:
-            branches[position] = _lay_out_stem(partners, position, partner, 1)
+            pairs.append((position, partner))
             corners.append(partner)
             position = partner
         position += 1
+    if len(pairs) == 1 and max(pairs[0][0] - first, last - pairs[0][1]) - 1 <= _MAX_STRAIGHT:
+        return _lay_out_straight_loop(partners, (first, last), pairs[0], depth_below)
+    branches = {pair[0]: _lay_out_stem(partners, *pair, 1) for pair in pairs}
     stem = [(x, -float(y)) for y in range(depth_below) for x in (-PAIR / 2, PAIR / 2)]
     points: list[Point] = []
     for growth in range(_MAX_GROWTH_STEPS):
@@ -112,21 +112,6 @@ def _lay_out_loop(
         if len(branches) < 2 or not _collide(groups):
             break
     return [(-PAIR / 2, 0.0), *points, (PAIR / 2, 0.0)]
-
-
-def _single_branch(partners: Sequence[int | None], first: int, last: int) -> tuple[int, int] | None:
-    """Return the other pair of a loop that has exactly one."""
-    inner = None
-    position = first + 1
-    while position < last:
-        partner = partners[position]
-        if partner is not None:
-            if inner is not None:
-                return None
-            inner = (position, partner)
-            position = partner
-        position += 1
-    return inner
 
 
 def _lay_out_straight_loop(

@@ -460,14 +460,8 @@ def _secondary_structure(trace: Any, nucleotides: list[bool]) -> str:
     trace.hetero[:] = False
     trace.ins_code[:] = ""
     for chain in dict.fromkeys(trace.chain_id):
-        indices = np.array(
-            [
-                i
-                for i, name in enumerate(trace.chain_id)
-                if name == chain and states[i] == "c" and trace.atom_name[i] == "CA"
-            ],
-            np.int64,
-        )
+        is_part = (trace.chain_id == chain) & (trace.atom_name == "CA")
+        indices = np.flatnonzero(is_part & ~np.array(nucleotides))
         if len(indices):
             offsets = trace.coord[indices] - np.median(trace.coord[indices], axis=0)
             indices = indices[(np.abs(offsets) < _REACH).all(axis=1)]
