@@ -316,17 +316,9 @@ def test_no_primers_are_no_error() -> None:
 
 
 def hits(count: int, **changes: object) -> str:
-    values: dict[str, object] = {
-        **dict.fromkeys(HITS.split(","), 0),
-        "length": 400,
-        "domain_evalue": 1e-30,
-        "profile_start": 1,
-        "profile_end": 90,
-        "start": 101,
-        "end": 200,
-        "strand": "",
-        "member": "yes",
-    }
+    values: dict[str, object] = dict.fromkeys(HITS.split(","), 0)
+    values |= {"length": 400, "domain_evalue": 1e-30, "profile_start": 1, "profile_end": 90}
+    values |= {"start": 101, "end": 200, "strand": "", "member": "yes"}
     rows = [
         [*{**values, "target": f"seq{n}", "evalue": f"1e-{90 - n}", **changes}.values()]
         for n in range(count)

@@ -143,12 +143,8 @@ def test_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> Non
     (view,) = [model for model in models if model.get("target")]
     assert (view["view"], view["target"]) == ("progress", name)
     assert of("stream", sent) == []
-    again = kernel.run("last = watch(stream())")
-    assert not [
-        message
-        for message in of("comm_open", again)
-        if "_esm" in message["content"]["data"]["state"]
-    ]
+    again = of("comm_open", kernel.run("last = watch(stream())"))
+    assert not any("_esm" in message["content"]["data"]["state"] for message in again)
 
 
 def test_ended_transfer_shows_only_its_message(kernel: Kernel) -> None:
@@ -158,9 +154,7 @@ def test_ended_transfer_shows_only_its_message(kernel: Kernel) -> None:
     (update,) = of("update_display_data", sent)
     assert update["content"]["data"]["text/plain"] == "The results were downloaded to out."
     assert "labext-bar" not in update["content"]["data"]["text/html"]
-    (view,) = [
-        message for message in of("comm_open", sent) if "_esm" not in str(message["content"])
-    ]
+    (view,) = [one for one in of("comm_open", sent) if "_esm" not in str(one["content"])]
     closed = [message["content"]["comm_id"] for message in of("comm_close", sent)]
     assert view["content"]["comm_id"] in closed
     assert of("stream", sent) == []
@@ -171,10 +165,8 @@ def test_interrupt_ends_only_the_watch(kernel: Kernel) -> None:
     (error,) = of("error", sent)
     assert error["content"]["ename"] == "WatchInterrupted"
     assert len(error["content"]["traceback"]) == 1
-    assert (
-        texts(of("update_display_data", sent))[-1]
-        == f"{FIRST} Watching stopped; the batch continues."
-    )
+    (*_, last) = texts(of("update_display_data", sent))
+    assert last == f"{FIRST} Watching stopped; the batch continues."
 
 
 def test_background_watch_outlives_its_cell(kernel: Kernel) -> None:
