@@ -35,6 +35,8 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 INNER = ("data", "blob", "about")
+NO_SCHEMA = "Cannot read properties of undefined (reading 'schema')"
+"""An error of Notebook 7, not of labext, while a page with it opens."""
 _OPEN = pytest.StashKey[ExitStack]()
 
 
@@ -140,9 +142,16 @@ def labs(server: Server, browser: Any) -> Callable[[str], Lab]:
 
 @pytest.fixture
 def page_of(
-    server: Server, browser: Any, labs: Callable[[str], Lab], request: pytest.FixtureRequest
+    server: Server,
+    browser: Any,
+    labs: Callable[[str], Lab],
+    refused: list[str],
+    request: pytest.FixtureRequest,
 ) -> Iterator[Any]:
-    """Create notebooks, from a file or new: `page_of().write("code", …).open()`."""
+    """Create notebooks, from a file or new: `page_of().write("code", …).open()`.
+
+    At the end, no page may have had an error or requested an address outside loopback.
+    """
     pages: list[NotebookPage] = []
 
     def make(path: Path | None = None) -> NotebookPage:
@@ -152,9 +161,11 @@ def page_of(
         return pages[-1]
 
     yield make
+    errors = [error for page in pages for error in page.errors if error != NO_SCHEMA]
     for page in pages:
         page.close()
     server.stop_kernels()
+    assert errors == refused == []
 
 
 @pytest.fixture
