@@ -12,7 +12,9 @@ import pytest
 
 
 def run_javascript(code: str, value: Any = None, folder: str = ".") -> Any:
-    """Run code in a folder of `widgets/js` with a value as its input; return what it prints."""
+    """Run code in a folder of `widgets/js` with a `value`; return the `answers` it computes."""
+    read = 'import { readFileSync } from "node:fs"; const value = JSON.parse(readFileSync(0));'
+    code = f"{read}{code};console.log(JSON.stringify(answers));"
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on the PATH; the page's code can't be run")

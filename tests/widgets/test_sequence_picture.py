@@ -40,18 +40,11 @@ def random_molecule(
         end = start + size
         if end > length:
             end = end - length if circular else length
-        marks.append(
-            {
-                "name": f"annotation {number} with a name that is long" if number % 3 else "bla",
-                "start": start,
-                "end": end,
-                "strand": drawn.choice([1, -1, 0]),
-            }
-        )
-    bases = "".join(drawn.choices("ACGT", k=length))
-    return parse_molecule(
-        {"name": name, "bases": bases, "isCircular": circular, "annotations": marks}
-    )
+        title = f"annotation {number} with a name that is long" if number % 3 else "bla"
+        strand = drawn.choice([1, -1, 0])
+        marks.append({"name": title, "start": start, "end": end, "strand": strand})
+    record = {"name": name, "isCircular": circular, "annotations": marks}
+    return parse_molecule({**record, "bases": "".join(drawn.choices("ACGT", k=length))})
 
 
 def boxes(svg: str) -> list[tuple[float, float, float, float]]:
@@ -82,10 +75,8 @@ def test_labels_stay_inside_the_picture_and_do_not_overlap(
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
     placed = boxes(svg)
     for left, top, right, bottom in placed:
-        assert left >= 0
-        assert right <= width
-        assert top >= 0
-        assert bottom <= height
+        assert 0 <= left < right <= width
+        assert 0 <= top < bottom <= height
     for i, mark in enumerate(placed):
         for other in placed[:i]:
             apart = mark[0] >= other[2] or other[0] >= mark[2]
@@ -104,9 +95,8 @@ def test_label_on_a_band_is_inside_it() -> None:
 
 
 def test_circle_shows_size_and_truncated_name() -> None:
-    on = random_molecule(
-        9600, 3, True, name="a very long name of a plasmid, longer than any circle"
-    )
+    name = "a very long name of a plasmid, longer than any circle"
+    on = random_molecule(9600, 3, True, name=name)
     words = [element.text or "" for element in ET.fromstring(render_svg(on, ())).iter(f"{SVG}text")]
     assert "9,600 bp" in words
     assert any(messages.startswith("a very") and messages.endswith("…") for messages in words)
@@ -117,9 +107,8 @@ def test_picture_shows_only_unique_cutters() -> None:
     svg = render_svg(on, ("EcoRI", "BamHI"))
     assert "EcoRI" in svg
     assert "BamHI" not in svg
-    assert (
-        render_text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; cut once by EcoRI"
-    )
+    text = render_text(on, ("EcoRI", "BamHI"))
+    assert text == "x: 34 bp, linear, 0 annotations; cut once by EcoRI"
 
 
 @pytest.mark.parametrize(
