@@ -21,6 +21,7 @@ from labext.sandbox.core.executors import task_process
 from labext.sandbox.core.executors.task_process import TaskError
 
 Payload = dict[str, Any]
+SLEEP = [sys.executable, "-c", "import time; time.sleep(300)"]
 
 
 def answer(work: Path, payload: Payload) -> dict[str, Any]:
@@ -85,21 +86,19 @@ def surroundings(work: Path, payload: Payload) -> dict[str, Any]:
 
 def descend(work: Path, payload: Payload) -> dict[str, Any]:
     """Start a child, a grandchild and a process in another group; then wait, or not."""
-    sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
     child = (
         "import subprocess, sys, time, pathlib;"
-        f"p = subprocess.Popen({sleep!r}); pathlib.Path('grandchild').write_text(str(p.pid));"
+        f"p = subprocess.Popen({SLEEP!r}); pathlib.Path('grandchild').write_text(str(p.pid));"
         "time.sleep(300)"
     )
     processes = [
         subprocess.Popen([sys.executable, "-c", child]),
-        subprocess.Popen(sleep, start_new_session=True),
+        subprocess.Popen(SLEEP, start_new_session=True),
     ]
     while not (work / "grandchild").exists() or not (work / "grandchild").read_text():
         time.sleep(0.01)
     pids = [process.pid for process in processes] + [int((work / "grandchild").read_text())]
-    (work / "pids.part").write_text(" ".join(map(str, [os.getpid(), *pids])))
-    (work / "pids.part").rename(work / "pids")
+    _write_whole(work / "pids", os.getpid(), *pids)
     time.sleep(payload.get("seconds", 300))
     return {}
 
@@ -127,18 +126,20 @@ def escape(work: Path, payload: Payload) -> dict[str, Any]:
     )
     while not (work / "daemon").exists():
         time.sleep(0.01)
-    pids = [os.getpid(), other.pid, int((work / "daemon").read_text())]
-    (work / "pids.part").write_text(" ".join(map(str, pids)))
-    (work / "pids.part").rename(work / "pids")
+    _write_whole(work / "pids", os.getpid(), other.pid, (work / "daemon").read_text())
     if payload.get("die"):
         os.kill(os.getpid(), signal.SIGSEGV)
     time.sleep(payload.get("seconds", 300))
     return {}
 
 
+def _write_whole(path: Path, *words: object) -> None:
+    path.with_suffix(".part").write_text(" ".join(map(str, words)))
+    path.with_suffix(".part").rename(path)
+
+
 def _cut_loose(work: Path) -> None:
-    (work / "daemon.part").write_text(str(os.getpid()))
-    (work / "daemon.part").rename(work / "daemon")
+    _write_whole(work / "daemon", os.getpid())
     os.chdir("/")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -171,8 +172,7 @@ def identify(work: Path, payload: Payload) -> dict[str, Any]:
     """Return the process and its folder; leave a process or a file if the payload says so."""
     print("identified")
     if payload.get("leave") == "process":
-        sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
-        (work / "left").write_text(str(subprocess.Popen(sleep, start_new_session=True).pid))
+        (work / "left").write_text(str(subprocess.Popen(SLEEP, start_new_session=True).pid))
     if payload.get("leave") == "memory":
         sys.left = b"x" * (payload["mib"] << 20)  # type: ignore[attr-defined]
     return {
@@ -202,8 +202,7 @@ def fill_memory(work: Path, payload: Payload) -> dict[str, Any]:
 
 def kill_parent(work: Path, payload: Payload) -> dict[str, Any]:
     """Start a detached process, append both pids to a file, and kill the fork server."""
-    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
-    left = subprocess.Popen(sleep, start_new_session=True)
+    left = subprocess.Popen(SLEEP, start_new_session=True)
     with Path(payload["file"]).open("a") as file:
         file.write(f"{os.getpid()}\n{left.pid}\n")
     os.kill(os.getppid(), signal.SIGKILL)

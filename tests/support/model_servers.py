@@ -214,9 +214,7 @@ STREAMS: dict[str, tuple[list[Any], Callable[[str], Any], Callable[[str], list[A
 def serving(form: str) -> Iterator[ModelServer]:
     """Run a server of a wire format."""
     state = ModelServer(form)
-    bound = type("BoundHandler", (Handler,), {"state": state})
-
-    with serve(bound) as url:
+    with serve(Handler, state=state) as url:
         path = {"openai": "/v1", "anthropic": "/v1", "google": "/v1beta", "ollama": ""}[form]
         state.base_url = f"{url}{path}"
         yield state
