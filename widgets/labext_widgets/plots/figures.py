@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.markup import plain
@@ -48,19 +48,6 @@ MAX_BARS = 40
 _STRUCTURES = {"helix": ORANGE, "strand": BLUE, "coil": GREY}
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A standard figure.
-
-    Attributes:
-        columns: the columns that a table must have.
-        panel: returns the panel of such a table and a file's name, or None if it has no values.
-    """
-
-    columns: frozenset[str]
-    panel: Callable[[pd.DataFrame, str], Panel | None]
-
-
 def job_chart(name: str, tables: Mapping[str, pd.DataFrame]) -> Chart | None:
     """Return the standard figures of a job's tables by file name, or None if there are none."""
     panels = [panel for file, table in tables.items() for panel in table_panels(table, file)]
@@ -72,8 +59,7 @@ def job_chart(name: str, tables: Mapping[str, pd.DataFrame]) -> Chart | None:
 def table_panels(table: pd.DataFrame, file: str) -> list[Panel]:
     """Return the standard figures of one table."""
     table = table.rename(columns=str)
-    columns = frozenset(table.columns)
-    fitting = [figure.panel for figure in FIGURES if figure.columns <= columns]
+    fitting = [panel for panel, columns in FIGURES.items() if columns <= {*table.columns}]
     if _is_distance_matrix(table):
         fitting.append(_distances)
     panels = (panel(table, file) for panel in fitting if len(table))
@@ -356,19 +342,22 @@ def _codons(table: pd.DataFrame, _file: str) -> Panel | None:
     )
 
 
-FIGURES = (
-    Figure(frozenset({"residue", "sasa"}), _surface),
-    Figure(frozenset({"phi", "psi"}), _ramachandran),
-    Figure(frozenset({"mode", "eigenvalue", "share"}), _modes),
-    Figure(frozenset({"residue", "fluctuation"}), _fluctuations),
-    Figure(frozenset({"i", "j", "probability"}), _pairs),
-    Figure(frozenset({"iteration", "energy"}), _minimisation),
-    Figure(frozenset({"term", "before", "after"}), _energies),
-    Figure(frozenset({"rank", "relative_energy"}), _conformers),
-    Figure(frozenset({"target", "evalue", "score"}), _hits),
-    Figure(frozenset({"fragment", "length"}), _fragments),
-    Figure(frozenset({"position", "amino_acid", "codon", "share"}), _codons),
-)
+FIGURES: Mapping[Callable[[pd.DataFrame, str], Panel | None], set[str]] = {
+    _surface: {"residue", "sasa"},
+    _ramachandran: {"phi", "psi"},
+    _modes: {"mode", "eigenvalue", "share"},
+    _fluctuations: {"residue", "fluctuation"},
+    _pairs: {"i", "j", "probability"},
+    _minimisation: {"iteration", "energy"},
+    _energies: {"term", "before", "after"},
+    _conformers: {"rank", "relative_energy"},
+    _hits: {"target", "evalue", "score"},
+    _fragments: {"fragment", "length"},
+    _codons: {"position", "amino_acid", "codon", "share"},
+}
+"""The functions that return the panel of a table, or None if it has no values, from the table and
+the name of its file; each with the columns that the table must have.
+"""
 
 
 def _is_distance_matrix(table: pd.DataFrame) -> bool:
