@@ -29,10 +29,8 @@ from labext_widgets.sequence.viewer import (
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def random_molecule(
-    length: int, annotations: int, circular: bool, seed: int = 1, name: str = "p"
-) -> Molecule:
-    drawn = random.Random(seed)
+def random_molecule(length: int, annotations: int, circular: bool, name: str = "p") -> Molecule:
+    drawn = random.Random(1)
     marks = []
     for number in range(annotations):
         start = drawn.randrange(length)

@@ -85,7 +85,7 @@ def execute(call: Call) -> Any:
     if not isinstance(body["context"], dict):
         refuse("chat.execute_context_string")
     model_override = body.get("model_override") or result["model_override"]
-    model = state.models.get(model_override) if model_override else state.model_for("chat")
+    model = state.chat_model(model_override)
     if model is None:
         refuse("chat.execute_bad_model" if model_override else "chat.execute_no_model_configured")
     state.messages[identifier] += _exchange(body["message"], model, body["context"])

@@ -81,7 +81,7 @@ def message(call: Call, source: str, identifier: str) -> Response:
     state = call.state
     session = known(state.source_sessions, identifier, "chat.session_get_missing")
     model_override = call.body.get("model_override") or session["model_override"]
-    model = state.models.get(model_override) if model_override else state.model_for("chat")
+    model = state.chat_model(model_override)
     if model is None:
         refuse("chat.execute_bad_model")
     text = call.body["message"]

@@ -92,10 +92,9 @@ class State:
         """Return whether a vector search finds a source or a note."""
         return item in self.embedded and self.vectors
 
-    def model_for(self, slot: str) -> Fields | None:
-        """Return the model of a slot, or the chat model if the slot is empty."""
-        model_id = self.defaults.get(f"default_{slot}_model")
-        return self.models.get(str(model_id or self.defaults.get("default_chat_model")))
+    def chat_model(self, identifier: str | None) -> Fields | None:
+        """Return a model by its identifier, without one the default chat model."""
+        return self.models.get(str(identifier or self.defaults.get("default_chat_model")))
 
     def in_notebook(self, notebook: str) -> list[Fields]:
         """Return the sources of a notebook, one for each link."""
