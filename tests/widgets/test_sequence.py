@@ -128,7 +128,7 @@ def test_annotations_outside_the_sequence_are_counted() -> None:
     odd = [
         {"name": "far", "start": 30, "end": 40},
         {"name": "back", "start": 8, "end": 4},
-        {"name": "words", "start": "4", "end": 8},
+        {"name": "words", "start": "four", "end": 8},
         "nothing",
         {"name": "good", "start": 4, "end": 8, "color": '"/><script>'},
     ]
