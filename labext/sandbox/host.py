@@ -55,13 +55,7 @@ from labext.sandbox.core.server_settings import (
     load_certificate,
     loopback_socket,
 )
-from labext.sandbox.core.service_protocol import (
-    Certificate,
-    Options,
-    Service,
-    Site,
-    create_site,
-)
+from labext.sandbox.core.service_protocol import Certificate, Options, Service, Site, create_site
 from labext.sandbox.core.startup_checks import (
     Quarantine,
     check_database,

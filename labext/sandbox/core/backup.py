@@ -20,12 +20,7 @@ from sqlalchemy import create_engine, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from labext.errors import (
-    ConflictError,
-    InputError,
-    NotFoundError,
-    SetupError,
-)
+from labext.errors import ConflictError, InputError, NotFoundError, SetupError
 from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
     DATABASE_URL_FILE,

@@ -20,12 +20,7 @@ from labext.sandbox.core.service_protocol import Service, Site
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.jobs import scheduling, seed, submission, tasks, usage
 from labext.sandbox.jobs import service as jobs_service
-from labext.sandbox.jobs.dependencies import (
-    CallerDep,
-    ContentDep,
-    json_response,
-    message_response,
-)
+from labext.sandbox.jobs.dependencies import CallerDep, ContentDep, json_response, message_response
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.files import router as file_routes
 from labext.sandbox.jobs.pipelines.service import run_pipeline, submit_pipeline

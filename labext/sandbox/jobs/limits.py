@@ -12,10 +12,7 @@ LIMITS = Limits(
             "validity of a presigned address in seconds", 15 * 60, 1, YEAR_SECONDS
         ),
         "flood_requests": LimitDefinition(
-            "requests per account in 10 seconds, if the sandbox limits rates",
-            1000,
-            1,
-            10**9,
+            "requests per account in 10 seconds, if the sandbox limits rates", 1000, 1, 10**9
         ),
         "job_seconds": LimitDefinition("time limit of a job in seconds", 15 * 60, 1, YEAR_SECONDS),
         "job_memory": LimitDefinition(

@@ -14,11 +14,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.jobs import parent_jobs, schemas, tasks
-from labext.sandbox.jobs.dependencies import (
-    find_teammate,
-    require_job,
-    teammate_ids,
-)
+from labext.sandbox.jobs.dependencies import find_teammate, require_job, teammate_ids
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.files.job_files import create_archive_url
 from labext.sandbox.jobs.names import quote_value

@@ -93,11 +93,7 @@ class Launcher:
         with child_end:
             self._process = spawn_fork_server(child_end, lock.parent)
         self._stream.send(
-            {
-                "preload": [*preload],
-                "method": method or default_start_method(),
-                "lock": str(lock),
-            }
+            {"preload": [*preload], "method": method or default_start_method(), "lock": str(lock)}
         )
 
     def fileno(self) -> int:

@@ -28,10 +28,7 @@ class StoredFile(CoreBase):
     """
 
     __tablename__ = "stored_files"
-    __table_args__ = (
-        Index("stored_files_entry", "entry"),
-        Index("stored_files_key", "key"),
-    )
+    __table_args__ = (Index("stored_files_entry", "entry"), Index("stored_files_key", "key"))
 
     path: Mapped[str] = mapped_column(String(1000), primary_key=True)
     entry: Mapped[str] = mapped_column(String(200))

@@ -32,10 +32,7 @@ class HealthCheck:
     """Check the database, the queue and the file storage; also when all threads are busy."""
 
     def __init__(
-        self,
-        database: Database,
-        queue: Executors,
-        storage_problem: Callable[[], str] = lambda: "",
+        self, database: Database, queue: Executors, storage_problem: Callable[[], str] = lambda: ""
     ) -> None:
         self._database = database
         self._storage_problem = storage_problem

@@ -84,11 +84,7 @@ class ServerState(Collector):
     """
 
     def __init__(
-        self,
-        folder: Path,
-        database: Database,
-        queue: Queue,
-        executors: Executors,
+        self, folder: Path, database: Database, queue: Queue, executors: Executors
     ) -> None:
         self._folder = folder
         self._database = database

@@ -11,12 +11,7 @@ from starlette.requests import ClientDisconnect
 from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.web import DownloadResponse
-from labext.sandbox.jobs.dependencies import (
-    CallerDep,
-    ContentDep,
-    json_response,
-    message_response,
-)
+from labext.sandbox.jobs.dependencies import CallerDep, ContentDep, json_response, message_response
 from labext.sandbox.jobs.files import job_files, job_logs, uploaded_files
 from labext.sandbox.jobs.schemas import bad_request
 

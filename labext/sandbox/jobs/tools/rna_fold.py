@@ -184,10 +184,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         points = [(0.0, 0.0)]
     (out / "structure.svg").write_text(
         draw_structure(
-            request.sequence,
-            best,
-            points,
-            {(i, j): probability for i, j, probability in likely},
+            request.sequence, best, points, {(i, j): probability for i, j, probability in likely}
         ),
         encoding="utf-8",
     )

@@ -180,11 +180,7 @@ def render_records(text: str, origin: str) -> bytes:
 
 
 def _build_record(
-    entry: SequenceEntry,
-    context: FilingContext,
-    identifier: str,
-    created: str,
-    modified: str,
+    entry: SequenceEntry, context: FilingContext, identifier: str, created: str, modified: str
 ) -> Record:
     creator = {
         "handle": context.creator.handle,

@@ -8,18 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import (
-    Column,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    func,
-    insert,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Column, Integer, MetaData, String, Table, func, insert, select, text, update
 from sqlalchemy.exc import InternalError, OperationalError
 
 from labext.errors import InputError
@@ -167,10 +156,7 @@ def test_postgresql_is_durable_and_reads_only_in_a_read(database):
     for durable, value in ((True, "on"), (False, "off"), (True, "on")):
         with database.write(durable=durable) as session:
             assert session.scalar(text("SHOW synchronous_commit")) == value
-    with (
-        pytest.raises(InternalError, match="read-only transaction"),
-        database.read() as session,
-    ):
+    with pytest.raises(InternalError, match="read-only transaction"), database.read() as session:
         session.execute(update(COUNTER).values(n=1))
 
 

@@ -100,11 +100,7 @@ class Service:
 @asynccontextmanager
 async def _worker(tmp_path: Path, clock: Clock) -> AsyncIterator[Service]:
     runner = AttemptRunner(
-        tmp_path / "worker",
-        slots=1,
-        memory=1 << 30,
-        preload=["labext_test_entries"],
-        clock=clock,
+        tmp_path / "worker", slots=1, memory=1 << 30, preload=["labext_test_entries"], clock=clock
     )
     await runner.start()
     try:

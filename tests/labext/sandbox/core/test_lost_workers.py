@@ -175,9 +175,7 @@ def test_room_of_a_claim_that_was_rolled_back_is_free_at_once(
     assert claims[0] is not None
 
 
-def test_slot_of_a_task_that_ends_without_a_process_is_given_back(
-    new_harness: NewHarness,
-) -> None:
+def test_slot_of_a_task_that_ends_without_a_process_is_given_back(new_harness: NewHarness) -> None:
     harness = new_harness(remote=OneSlot)
     waiting, may_end = threading.Event(), threading.Event()
 

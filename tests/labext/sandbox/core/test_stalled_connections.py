@@ -58,9 +58,7 @@ asyncio.run(main())
 def port() -> Iterator[int]:
     """A service that may have 64 open files, and has timeouts of 1 second."""
     with subprocess.Popen(
-        [sys.executable, "-c", SERVICE],
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", SERVICE], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         yield int(process.stdout.readline())

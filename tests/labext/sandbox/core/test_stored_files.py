@@ -17,11 +17,7 @@ from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.file_storage import service_files, tables
 from labext.sandbox.core.file_storage.cache import FileCache
 from labext.sandbox.core.file_storage.objects import StorageSettings, StoreError
-from labext.sandbox.core.file_storage.service_files import (
-    NotCachedError,
-    StoredFiles,
-    with_fetched,
-)
+from labext.sandbox.core.file_storage.service_files import NotCachedError, StoredFiles, with_fetched
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 
 
@@ -110,10 +106,7 @@ def test_folder_is_one_object_with_the_times_of_its_files(machines):
     with one.database.write() as session:
         tables.place(session, staged)
     copy = two.files.local("jobs/7/work")
-    assert sorted(path.name for path in copy.rglob("*") if path.is_file()) == [
-        "log.txt",
-        "ä b.txt",
-    ]
+    assert sorted(path.name for path in copy.rglob("*") if path.is_file()) == ["log.txt", "ä b.txt"]
     assert (copy / "log.txt").stat().st_mtime == 1_000_000_000.25
 
 

@@ -324,8 +324,7 @@ _FULL_DISK = OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize(
-    ("refusing", "error"),
-    [("start", locked_error()), ("end", locked_error()), ("end", _FULL_DISK)],
+    ("refusing", "error"), [("start", locked_error()), ("end", locked_error()), ("end", _FULL_DISK)]
 )
 def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
     forking_harness: Harness, refusing: str, error: Exception

@@ -83,9 +83,7 @@ def test_warm_process_with_a_child_or_much_memory_is_not_reused(warm_harness: Ha
     assert identity(warm_harness, "c")["pid"] != second["pid"]
 
 
-def test_task_of_a_warm_process_killed_before_it_began_runs_again(
-    warm_harness: Harness,
-) -> None:
+def test_task_of_a_warm_process_killed_before_it_began_runs_again(warm_harness: Harness) -> None:
     first = psutil.Process(identity(warm_harness, "a")["pid"])
     first.suspend()  # it receives the task but does not begin it
     warm_harness.put("identify", "b")

@@ -308,9 +308,7 @@ def test_stopping_a_queued_batch_takes_few_statements(site, student):
     submission.submit_batch(site, student, orjson.dumps(body))
     statements = []
     event.listen(
-        site.database.engine,
-        "before_cursor_execute",
-        lambda *event: statements.append(event[2]),
+        site.database.engine, "before_cursor_execute", lambda *event: statements.append(event[2])
     )
     service.stop_job(site, student, b'{"jobName": "b"}')
     assert len(statements) < 30, statements

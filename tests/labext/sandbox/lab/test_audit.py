@@ -68,11 +68,7 @@ def test_entry_names_the_acting_identity(world, kit):
             {},
             (401, "bob@x.y", None, "key old"),
         ),
-        (
-            (f"Bearer {world.token(secret, seconds=-2)}",),
-            {},
-            (401, None, "app", "secret first"),
-        ),
+        ((f"Bearer {world.token(secret, seconds=-2)}",), {}, (401, None, "app", "secret first")),
         ((f"Bearer {world.token(deleted)}",), {}, (401, None, "app", "secret gone")),
         ((kit.basic("sk_unknown"),), {}, (401, None, None, None)),
         ((), {}, (401, None, None, None)),
@@ -131,12 +127,7 @@ def test_unknown_paths_and_methods_are_logged_calls(world, kit, method, path, st
     assert (response.status, response.headers.get("allow")) == (status, allow)
     assert response.json()["error"]["type"] == "invalid_request_error"
     (entry,) = world.log(1)
-    assert (entry.method, entry.path, entry.status, entry.user) == (
-        method,
-        path,
-        status,
-        email,
-    )
+    assert (entry.method, entry.path, entry.status, entry.user) == (method, path, status, email)
     assert world.campus.request(method, path).status == 401
     (entry,) = world.log(1)
     assert (entry.path, entry.status, entry.user) == (path, 401, None)

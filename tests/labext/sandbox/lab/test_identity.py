@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from labext.sandbox.lab.tables import (
-    App,
-    IpRange,
-    Organization,
-    User,
-)
+from labext.sandbox.lab.tables import App, IpRange, Organization, User
 
 
 @pytest.fixture(scope="module")

@@ -81,10 +81,7 @@ def move_into_place(incoming: Path, work: Path) -> None:
 
 
 async def send_inputs(
-    attempt: RemoteAttempt,
-    files: Sequence[tuple[str, Path, int]],
-    target: Path,
-    call: CallWorker,
+    attempt: RemoteAttempt, files: Sequence[tuple[str, Path, int]], target: Path, call: CallWorker
 ) -> None:
     """Copy the inputs of an attempt, from `list_inputs`, into a folder at its worker."""
     if attempt.worker.shared is not None:

@@ -70,12 +70,7 @@ class DaskExecutor:
         service: a lasting identifier, unique among the supervisors that use the scheduler.
     """
 
-    def __init__(
-        self,
-        address: str,
-        tls: TlsFiles | None,
-        service: str,
-    ) -> None:
+    def __init__(self, address: str, tls: TlsFiles | None, service: str) -> None:
         self.address = address
         self.lease = LEASE_SECONDS + LEASE_MARGIN_SECONDS
         self._tls = tls

@@ -31,10 +31,7 @@ EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "align_pair": ({"sequence1": "GATTACA", "sequence2": "GCATGCA"}, {}),
     "rna_fold": ({"sequence": "GGGGAAAACCCC"}, {}),
     "normal_modes": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
-    "msa_tree": (
-        {"sequences": "its.fasta"},
-        {"sequences": "".join(_RECORDS)},
-    ),
+    "msa_tree": ({"sequences": "its.fasta"}, {"sequences": "".join(_RECORDS)}),
     "structure_summary": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
     "peptide_relax": ({"sequence": "GIGK", "iterations": 20}, {}),
     "conformers": ({"smiles": "CC(=O)Oc1ccccc1C(=O)O"}, {}),

@@ -203,10 +203,7 @@ def test_both_strands_of_a_recognition_site():
         ),
         ({"sequence": "KK", "gcMin": 90}, "gcMin: the highest possible GC content is 33.33"),
         ({"sequence": "GG", "gcMax": 20}, "gcMax: the lowest possible GC content is 66.67 %"),
-        (
-            {"sequence": "KK", "gcMin": 20, "gcMax": 30},
-            "gcMin, gcMax: no DNA was found between 20",
-        ),
+        ({"sequence": "KK", "gcMin": 20, "gcMax": 30}, "gcMin, gcMax: no DNA was found between 20"),
     ],
 )
 def test_impossible_constraints_are_an_error(tmp_path, options, message):
@@ -225,10 +222,7 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
             "sequence: it has a stop codon at 3, before the end of the protein.",
         ),
         ({"sequence": "*"}, "sequence: it contains only a stop codon."),
-        (
-            {"sequence": "ATGTAAAAA", "molecule": "DNA"},
-            "sequence: it has a stop codon at 2,",
-        ),
+        ({"sequence": "ATGTAAAAA", "molecule": "DNA"}, "sequence: it has a stop codon at 2,"),
         ({"sequence": "ATGA", "molecule": "DNA"}, "sequence: its length 4 is not a multiple of 3."),
         ({"sequence": "A" * 2001}, "sequence: it has 2,001 letters; 1 to 2,000 are allowed."),
         ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is not one of e_coli, b_subtilis,"),

@@ -136,10 +136,7 @@ def test_angles_can_be_text(tmp_path):
         ({"sequence": "MKß"}, "sequence: invalid amino acid 'ß' at 3"),  # its capital letter is SS
         ({"sequence": "A"}, "sequence: it has 1 letter; 2 to 1,000 are allowed."),
         ({"sequence": "A" * 1001}, "sequence: it has 1,001 letters; 2 to 1,000 are allowed."),
-        (
-            {"sequence": "AA", "conformation": "coil"},
-            "conformation: 'coil' is not one of helix,",
-        ),
+        ({"sequence": "AA", "conformation": "coil"}, "conformation: 'coil' is not one of helix,"),
         (
             {"sequence": "AA", "conformation": "custom"},
             "phi: it is required if conformation is custom.",

@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from job_tools import (
-    DATA,
-    assert_setting_error,
-    pdb_atom,
-    read_csv,
-    run_tool,
-    write_corrupted,
-)
+from job_tools import DATA, assert_setting_error, pdb_atom, read_csv, run_tool, write_corrupted
 
 from labext.sandbox.jobs.tools import _protein, peptide_build, peptide_relax
 from labext.sandbox.jobs.tools.peptide_relax import ENERGY_TERMS, prepare_peptide
@@ -279,10 +272,7 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
     ("options", "message"),
     [
         ({}, "sequence: it is missing; send sequence or pdbFile."),
-        (
-            {"sequence": "GA", "pdbFile": "x.pdb"},
-            "pdbFile: it can't be combined with sequence.",
-        ),
+        ({"sequence": "GA", "pdbFile": "x.pdb"}, "pdbFile: it can't be combined with sequence."),
         ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only if"),
         ({"sequence": "G" * 26}, "sequence: it has 26 letters; 2 to 25 are allowed."),
         ({"sequence": "GAX"}, "sequence: invalid amino acid 'X' at 3"),

@@ -11,12 +11,7 @@ from sqlalchemy import select
 from labext.sandbox.core.database import Database
 from labext.sandbox.lab.errors import OAuthError
 from labext.sandbox.lab.oidc import oauth, service
-from labext.sandbox.lab.oidc.oauth import (
-    CODE_SECONDS,
-    AuthorizationRequest,
-    Codes,
-    s256,
-)
+from labext.sandbox.lab.oidc.oauth import CODE_SECONDS, AuthorizationRequest, Codes, s256
 from labext.sandbox.lab.tables import AuthorizationCode, Base
 
 VERIFIER = "v" * 43

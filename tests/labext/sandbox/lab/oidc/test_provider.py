@@ -215,8 +215,7 @@ def test_configuration_names_existing_endpoints_and_claims(provider):
             assert value.startswith(provider.configuration["issuer"])
             assert provider.get(value).status_code in (200, 400, 401, 405)
     claims = jwt.decode(
-        provider.redeem(provider.code()).json()["id_token"],
-        options={"verify_signature": False},
+        provider.redeem(provider.code()).json()["id_token"], options={"verify_signature": False}
     )
     assert set(claims) == set(provider.configuration["claims_supported"])
 

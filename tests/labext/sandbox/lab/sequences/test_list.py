@@ -193,10 +193,7 @@ FILTERS = {
     ),
     "a folder": ({"folderId": VECTORS}, lambda r: r["folderId"] == VECTORS),
     "a project": ({"projectId": BARCODES}, lambda r: "ITS" in r["name"] or "rpl16" in r["name"]),
-    "a folder of another project": (
-        {"projectId": BARCODES, "folderId": VECTORS},
-        lambda r: False,
-    ),
+    "a folder of another project": ({"projectId": BARCODES, "folderId": VECTORS}, lambda r: False),
     "after a day": (
         {"createdAt": "> 2026-02-02T12:00:00Z"},
         lambda r: r["createdAt"] > "2026-02-02T12:00:00.000000+00:00",
