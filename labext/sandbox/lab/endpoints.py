@@ -116,10 +116,8 @@ def _is_certificate_valid(path: Path, authority: trustme.CA) -> bool:
 def _load_pair(content: bytes, issuer: bytes) -> x509.Certificate | None:
     """Return the certificate of a file if its key matches and the issuer has signed it."""
     try:
-        certificate, key = (
-            x509.load_pem_x509_certificate(content),
-            load_pem_private_key(content, None),
-        )
+        certificate = x509.load_pem_x509_certificate(content)
+        key = load_pem_private_key(content, None)
         certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(issuer))
         public = certificate.public_key()
         assert isinstance(key, EllipticCurvePrivateKey)

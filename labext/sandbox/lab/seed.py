@@ -140,18 +140,14 @@ def has_sample_accounts(site: Site) -> bool:
 def seed(site: Site) -> None:
     """Create the data of tenants that were never seeded; fill `campus` according to the options."""
     with site.database.write() as session:
-        for plan in _tenant_plans(site):
+        plans: Sequence[TenantPlan] = TENANT_PLANS
+        if site.server is not None:  # it gets an organization without users
+            plans = [TenantPlan(CAMPUS, site.server.organization, {}, {}, (), {}, {})]
+        for plan in plans:
             if mark_seeded(session, Seeded, f"tenant {plan.tenant}"):
                 _seed_tenant(session, site, plan)
         _configure_provider(session, site)
     sample_data.fill_campus(site.database, site.options.sequences)
-
-
-def _tenant_plans(site: Site) -> Sequence[TenantPlan]:
-    """Return the initial data; of a server an organization without users."""
-    if site.server is None:
-        return TENANT_PLANS
-    return [TenantPlan(CAMPUS, site.server.organization, {}, {}, (), {}, {})]
 
 
 def student_key(site: Site) -> str:

@@ -13,7 +13,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.signing import hash_key
@@ -53,7 +52,7 @@ def issue_access_token(call: Call, content: bytes) -> CallResponse:
     Raises:
         OAuthError: 400, 401, or 403 from an address outside the tenant's ranges.
     """
-    form = _token_form(call.request.headers, content)
+    form = oauth.parse_form(call.request.headers.get("content-type", ""), content)
     if "grant_type" not in form:
         raise OAuthError("invalid_request", "grant_type is missing.")
     if form["grant_type"] != "client_credentials":
@@ -71,13 +70,6 @@ def issue_access_token(call: Call, content: bytes) -> CallResponse:
         token = _create_token(session, secret, seconds)
     fields = {"access_token": token, "token_type": "Bearer", "expires_in": seconds}
     return CallResponse.json(fields, oauth.NO_STORE_HEADERS)
-
-
-def _token_form(headers: Headers, content: bytes) -> Mapping[str, str]:
-    try:
-        return oauth.parse_form(headers.get("content-type", ""), content)
-    except ValueError as error:
-        raise OAuthError("invalid_request", str(error)) from None
 
 
 def _client_credentials(authorizations: list[str], form: Mapping[str, str]) -> ClientCredentials:

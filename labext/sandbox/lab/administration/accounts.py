@@ -239,15 +239,12 @@ class AccountAdministration(TenantAdministration):
         """List the keys or secrets of one owner or of all owners, including removed ones."""
         credential_kind = CREDENTIAL_KINDS[kind]
         with self.read() as (session, tenant):
-            rows = select(credential_kind.table, credential_kind.owners).join(
-                credential_kind.owners, credential_kind.owners.id == _owner_id(credential_kind)
-            )
-            rows = rows.where(credential_kind.owners.tenant_id == tenant.id)
+            owners = credential_kind.owners
+            rows = select(credential_kind.table, owners).where(owners.tenant_id == tenant.id)
+            rows = rows.join(owners, owners.id == _owner_id(credential_kind))
             if owner is not None:
-                rows = rows.where(
-                    credential_kind.owners.id
-                    == OWNERS[credential_kind.owner](session, tenant, owner).id
-                )
+                owner_row = OWNERS[credential_kind.owner](session, tenant, owner)
+                rows = rows.where(owners.id == owner_row.id)
             credentials = sorted(
                 session.execute(rows), key=lambda row: (owner_name(row[1]), row[0].id)
             )

@@ -42,8 +42,6 @@ from labext.sandbox.lab.tables import (
     User,
 )
 
-_CONTENT_COLUMNS = ("teams", "projects", "folders", "sequences", "grants")
-
 
 class ProjectAdministration(TenantAdministration):
     """Manage places, sequences and grants.
@@ -105,9 +103,7 @@ class ProjectAdministration(TenantAdministration):
             place = find_place(session, tenant, kind, name)
             counts = _count_contents(session, place)
             contents = [
-                messages.pluralize(counts[n], n.removesuffix("s"))
-                for n in _CONTENT_COLUMNS
-                if counts.get(n)
+                messages.pluralize(n, noun.removesuffix("s")) for noun, n in counts.items() if n
             ]
             if contents:
                 where = f"the {kind} {place.name} of {self.tenant}"

@@ -44,17 +44,18 @@ def parse_form(content_type: str, content: bytes) -> Mapping[str, str]:
     """Return the fields of a form; fields without a value count as missing.
 
     Raises:
-        ValueError: the body is not a form, or too large; the message gives the reason.
+        OAuthError: the body is not a form, or too large; the message gives the reason.
     """
     if content_type.partition(";")[0].strip().lower() != FORM_CONTENT_TYPE:
-        raise ValueError(f"The content type must be {FORM_CONTENT_TYPE}.")
+        raise OAuthError("invalid_request", f"The content type must be {FORM_CONTENT_TYPE}.")
     if len(content) > MAX_FORM_BYTES:
-        raise ValueError(f"The form has more than {MAX_FORM_BYTES:,} bytes.")
+        raise OAuthError("invalid_request", f"The form has more than {MAX_FORM_BYTES:,} bytes.")
     try:
-        text = content.decode()
+        return parse_query_string(content.decode())
     except UnicodeDecodeError:
-        raise ValueError("The form is not encoded in UTF-8.") from None
-    return parse_query_string(text)
+        raise OAuthError("invalid_request", "The form is not encoded in UTF-8.") from None
+    except ValueError as error:
+        raise OAuthError("invalid_request", str(error)) from None
 
 
 def parse_query_string(text: str) -> Mapping[str, str]:

@@ -126,7 +126,7 @@ def submit_sign_in(request: Request, site: SiteDep, codes: CodesDep, body: BodyD
     try:
         form = oauth.parse_form(request.headers.get("content-type", ""), body)
         expires, sealed = site.signer.unseal(form.get("request", ""), "lab-authorize")
-    except ValueError:
+    except (OAuthError, ValueError):
         return html_pages.sign_in_error_page("The request is invalid. Start again in your program.")
     if expires < time.time():
         return html_pages.sign_in_error_page(
@@ -142,10 +142,7 @@ def submit_sign_in(request: Request, site: SiteDep, codes: CodesDep, body: BodyD
 
 def token(request: Request, site: SiteDep, codes: CodesDep, body: BodyDep) -> Response:
     """Return an ID token for a code, or for a user's secret (OpenID Connect Core 1.0, 3.1.3)."""
-    try:
-        form = oauth.parse_form(request.headers.get("content-type", ""), body)
-    except ValueError as error:
-        raise OAuthError("invalid_request", str(error)) from None
+    form = oauth.parse_form(request.headers.get("content-type", ""), body)
     audience, nonce = expected_audience(site), None
     match form.get("grant_type"):
         case "authorization_code":

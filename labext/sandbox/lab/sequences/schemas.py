@@ -48,12 +48,8 @@ def parse_returning(text: str, *, of_list: bool = True) -> Fields:
             if path == TOKEN_FIELD:
                 continue
             head, *names = names
-        is_valid_head = head == LIST_FIELD if of_list else True
-        if (
-            not is_valid_head
-            or not all(names)
-            or (names and names[0] not in (*RECORD_FIELDS, ALL_FIELDS))
-        ):
+        is_known = not names or names[0] in (*RECORD_FIELDS, ALL_FIELDS)
+        if (of_list and head != LIST_FIELD) or not all(names) or not is_known:
             example = f"{LIST_FIELD}.id" if of_list else "id"
             raise bad_request(
                 f"returning: unknown field {quote_value(path)}. Write fields as {example}."
