@@ -38,6 +38,12 @@ pytestmark = pytest.mark.faults
 ODD = os.fsdecode(b"caf\xe9 \\ n\xc3\xa9.csv")
 """A file name that is not UTF-8 and contains a backslash."""
 
+KEPT = {
+    *("secrets/key", "jobs/files/1", f"jobs/jobs/1/work/out/{ODD}"),
+    *("jobs/jobs/1/work/out/poetry.lock", "nb/originals/a", "ports.json"),
+}
+"""Files of `filled` that its backup contains, apart from the database and `only_…`."""
+
 
 def filled(path: Path, word: str) -> DataFolder:
     """Create the data folder of a stopped sandbox; every file contains the word."""
@@ -52,21 +58,10 @@ def filled(path: Path, word: str) -> DataFolder:
             INSERT INTO words VALUES ('{word}');
         """)
     for name in (
-        "secrets/key",
-        "secrets/signing",
-        "secrets/nb_providers",
-        "jobs/files/1",
-        f"jobs/jobs/1/work/out/{ODD}",
-        "jobs/jobs/1/work/out/poetry.lock",
+        *KEPT,
         f"jobs/jobs/only_{word}/out",
-        "jobs/incoming/half",
-        "nb/originals/a",
-        "nb/work/a/page",
-        "nb/drafts/a/speech",
-        "ports.json",
-        "connection.json",
-        "quarantine/x/old",
-        "tasks/7/request.json",
+        *("secrets/signing", "secrets/nb_providers", "jobs/incoming/half", "nb/work/a/page"),
+        *("nb/drafts/a/speech", "connection.json", "quarantine/x/old", "tasks/7/request.json"),
         "lost.sqlite-wal",
     ):
         file = path / name
@@ -75,17 +70,6 @@ def filled(path: Path, word: str) -> DataFolder:
     (path / "jobs" / "jobs" / "1" / "link").symlink_to("/etc/passwd")
     os.mkfifo(path / "jobs" / "jobs" / "1" / "pipe")
     return folder
-
-
-KEPT = {
-    "secrets/key",
-    "jobs/files/1",
-    f"jobs/jobs/1/work/out/{ODD}",
-    "jobs/jobs/1/work/out/poetry.lock",
-    "nb/originals/a",
-    "ports.json",
-}
-"""The other files in a backup of `filled`."""
 
 
 def word_of(folder: DataFolder) -> str:
@@ -339,26 +323,10 @@ BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
     **{
         f"the path {path!r}": _path(path)
         for path in (
-            "/etc/x",
-            "../x",
-            "jobs/../../x",
-            "jobs//x",
-            "jobs/.",
-            "",
-            ".",
-            "..",
-            "x",
-            "host.lock",
-            "host.lock/x",
-            "tasks/x",
-            "quarantine/x",
-            ".labext-sandbox",
-            ".restored/journal.json",
-            "sandbox.sqlite-wal",
-            "sandbox.sqlite/x",
-            "ports.json/x",
-            "jobs/\0",
-            "jobs/" + "x" * 300,
+            *("/etc/x", "../x", "jobs/../../x", "jobs//x", "jobs/.", "", ".", "..", "x"),
+            *("host.lock", "host.lock/x", "tasks/x", "quarantine/x", ".labext-sandbox"),
+            *(".restored/journal.json", "sandbox.sqlite-wal", "sandbox.sqlite/x", "ports.json/x"),
+            *("jobs/\0", "jobs/" + "x" * 300),
         )
     },
 }

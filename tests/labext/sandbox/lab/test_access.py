@@ -58,10 +58,7 @@ OPENS: dict[str, tuple[set[str], set[str]]] = {
 PLACES = [
     None,
     *[("folderId", folder_id) for folder_id in [*FOLDERS, "lib_nowhere"]],
-    *[
-        ("projectId", folder_id)
-        for folder_id in ["src_a", "src_b", "src_c", "src_d", "src_z", "src_nowhere"]
-    ],
+    *[("projectId", f"src_{name}") for name in ("a", "b", "c", "d", "z", "nowhere")],
     ("projectId", EMPTY_PROJECT),
 ]
 SOME_PLACES = [
@@ -71,29 +68,14 @@ SOME_PLACES = [
 ]
 FEW_PLACES = [None, ("folderId", "lib_a1"), ("folderId", "lib_nowhere")]
 
+APP_STATES = [
+    *("good", "archived", "deleted", "expired", "outside", "no permission", "other tenant's")
+]
 STATES = {
     "key": ["good", "suspended", "deleted", "outside", "other tenant's"],
     "ID token": ["good", "suspended", "expired", "outside", "other tenant's"],
-    "token": [
-        "good",
-        "archived",
-        "deleted",
-        "expired",
-        "outside",
-        "no permission",
-        "other tenant's",
-    ],
-    "token for a user": [
-        "good",
-        "archived",
-        "deleted",
-        "expired",
-        "outside",
-        "no permission",
-        "user suspended",
-        "user unknown",
-        "other tenant's",
-    ],
+    "token": APP_STATES,
+    "token for a user": [*APP_STATES, "user suspended", "user unknown"],
 }
 
 

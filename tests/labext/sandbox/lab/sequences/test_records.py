@@ -26,38 +26,17 @@ from labext.sandbox.lab.sequences.records import RECORD_FIELDS
 
 FILES = ["pBAD30.gb", "pFA6a-kanMX6.gb", "NC_005816.gb", "cor6_6.gb"]
 
-TEXT, NUMBER, FLAG, LIST, OBJECT = str, int, bool, list, dict
-TYPES = {
-    "id": TEXT,
-    "name": TEXT,
-    "bases": TEXT,
-    "length": NUMBER,
-    "isCircular": FLAG,
-    "aliases": LIST,
-    "annotations": LIST,
-    "translations": LIST,
-    "primers": LIST,
-    "parts": LIST,
-    "transcriptions": LIST,
-    "dnaAlignmentIds": LIST,
-    "authors": LIST,
-    "fields": OBJECT,
-    "customFields": OBJECT,
-    "creator": OBJECT,
-    "createdAt": TEXT,
-    "modifiedAt": TEXT,
-    "url": TEXT,
-    "webURL": TEXT,
-    "apiURL": TEXT,
+TEXTS = ("id", "name", "bases", "createdAt", "modifiedAt", "url", "webURL", "apiURL")
+LISTS = (
+    *("aliases", "annotations", "translations", "primers", "parts", "transcriptions"),
+    *("dnaAlignmentIds", "authors"),
+)
+OBJECTS = ("fields", "customFields", "creator")
+TYPES = {"length": int, "isCircular": bool} | {
+    name: kind for kind, names in ((str, TEXTS), (list, LISTS), (dict, OBJECTS)) for name in names
 }
-MAY_BE_NULL = {
-    "folderId": TEXT,
-    "schema": OBJECT,
-    "archiveRecord": OBJECT,
-    "entityRegistryId": TEXT,
-    "registryId": TEXT,
-    "registrationOrigin": OBJECT,
-}
+MAY_BE_NULL = dict.fromkeys(("folderId", "entityRegistryId", "registryId"), str)
+MAY_BE_NULL |= dict.fromkeys(("schema", "archiveRecord", "registrationOrigin"), dict)
 
 
 @pytest.fixture(scope="module")
