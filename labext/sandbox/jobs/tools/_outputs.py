@@ -22,12 +22,10 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Iterable[object
 def write_fasta(path: Path, records: Iterable[tuple[str, str]]) -> None:
     """Write a FASTA file; records are pairs of header and sequence."""
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(f">{header}\n{wrap_lines(letters)}" for header, letters in records)
-
-
-def wrap_lines(letters: str) -> str:
-    """Wrap a sequence into lines of 60 letters."""
-    return "".join(f"{letters[i : i + LINE_LENGTH]}\n" for i in range(0, len(letters), LINE_LENGTH))
+        for header, letters in records:
+            starts = range(0, len(letters), LINE_LENGTH)
+            lines = [f">{header}", *(letters[i : i + LINE_LENGTH] for i in starts)]
+            file.writelines(f"{line}\n" for line in lines)
 
 
 def svg_document(width: float, height: float, body: Iterable[str], scale: float = 1) -> str:

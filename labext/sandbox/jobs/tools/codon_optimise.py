@@ -348,16 +348,10 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
         gc_value: float, rest_value: float = 0.0, count: int = len(request.protein)
     ) -> list[str]:
         """Return the best codons with `gc_value` per G or C, `rest_value` after `count` codons."""
+        gc_values = [gc_value] * count + [rest_value] * (len(request.protein) - count)
         choices = [
-            [
-                (
-                    codon,
-                    _codon_value(codon, usage)
-                    + (gc_value if index < count else rest_value) * gc_count,
-                )
-                for codon, gc_count in ((codon, _gc_count(codon)) for codon in codons)
-            ]
-            for index, codons in enumerate(_codon_choices(request, usage))
+            [(codon, _codon_value(codon, usage) + value * _gc_count(codon)) for codon in codons]
+            for value, codons in zip(gc_values, _codon_choices(request, usage), strict=True)
         ]
         return best_codons(choices, matcher)
 
@@ -378,12 +372,8 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
 
 def _constraint_names(request: _Request) -> str:
     """Return the names of the settings that exclude patterns."""
-    return ", ".join(
-        [
-            *(["avoid"] if request.avoid else []),
-            *(["maxHomopolymer"] if request.max_homopolymer else []),
-        ]
-    )
+    values = {"avoid": request.avoid, "maxHomopolymer": request.max_homopolymer}
+    return ", ".join(name for name, value in values.items() if value)
 
 
 def _codon_choices(request: _Request, usage: CodonUsage) -> list[tuple[str, ...]]:

@@ -201,13 +201,10 @@ class ConformerDistances:
         atom_maps = [
             [(self._heavy[a], self._heavy[b]) for a, b in atom_map] for atom_map in self._atom_maps
         ]
+        best, *others = conformers
         distances = [
-            float(
-                rdMolAlign.GetBestRMS(
-                    self._full, self._full, other.id, conformers[0].id, map=atom_maps
-                )
-            )
-            for other in conformers[1:]
+            float(rdMolAlign.GetBestRMS(self._full, self._full, other.id, best.id, map=atom_maps))
+            for other in others
         ]
         return [0.0, *distances]
 

@@ -277,6 +277,4 @@ def _write_fluctuations(
     )
     columns = ("chain", "residue", "name", "fluctuation", "b_factor", "fitted_b_factor")
     _outputs.write_csv(path, columns, rows)
-    if not has_b_factors:
-        return None
-    return float(np.corrcoef(fluctuations, measured)[0, 1])
+    return float(np.corrcoef(fluctuations, measured)[0, 1]) if has_b_factors else None

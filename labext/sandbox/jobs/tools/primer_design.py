@@ -247,9 +247,7 @@ def _design(request: _Request) -> dict[str, Any]:
     return result
 
 
-_PRIMER_COLUMNS = (
-    *("", "_start", "_end", "_tm", "_gc", "_hairpin_tm", "_self_dimer_tm", "_penalty"),
-)
+_PRIMER_COLUMNS = ("", "_start", "_end", "_tm", "_gc", "_hairpin_tm", "_self_dimer_tm", "_penalty")
 _COLUMNS = (
     *("pair", "penalty", "product_start", "product_end", "product_size", "dimer_tm"),
     *(f"{side}{suffix}" for side in ("forward", "reverse") for suffix in _PRIMER_COLUMNS),

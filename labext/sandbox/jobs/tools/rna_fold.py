@@ -182,12 +182,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     points = [(layout.get(i).X, layout.get(i).Y) for i in range(length)]
     if length == 1:  # ViennaRNA returns NaN
         points = [(0.0, 0.0)]
-    (out / "structure.svg").write_text(
-        draw_structure(
-            request.sequence, best, points, {(i, j): probability for i, j, probability in likely}
-        ),
-        encoding="utf-8",
-    )
+    drawn = {(i, j): probability for i, j, probability in likely}
+    drawing = draw_structure(request.sequence, best, points, drawn)
+    (out / "structure.svg").write_text(drawing, encoding="utf-8")
     return {
         "mfe": round(mfe, 2),
         "ensemble": round(ensemble, 2) + 0.0,  # no -0.0

@@ -30,12 +30,10 @@ def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | No
     """
     max_area = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
     body = [_legend()]
+    pitch = _PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM
     for index, (chain, rows) in enumerate(chains):
-        body += _panel(
-            chain, rows, 30.0 + index * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), max_area
-        )
-    height = 30.0 + len(chains) * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM)
-    return svg_document(_WIDTH, height, body)
+        body += _panel(chain, rows, 30.0 + index * pitch, max_area)
+    return svg_document(_WIDTH, 30.0 + len(chains) * pitch, body)
 
 
 def _legend() -> str:
@@ -159,11 +157,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     import numpy as np
 
     coordinates = np.array([atom.xyz for atom in atoms])
-    sides = (
-        coordinates.max(axis=0)
-        - coordinates.min(axis=0)
-        + 2 * (_protein.LARGEST_RADIUS + request.probe)
-    )
+    margin = _protein.LARGEST_RADIUS + request.probe
+    sides = coordinates.max(axis=0) - coordinates.min(axis=0) + 2 * margin
     if float(sides.prod()) > _MAX_BOX_VOLUME:
         raise ToolError(
             "pdbFile: its bounding box is too large: "

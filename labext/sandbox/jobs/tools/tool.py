@@ -233,11 +233,10 @@ def _condition_error(
     filled = tool.with_defaults(settings)
     for name in settings:
         parameter = visible[name]
-        if parameter.when is None or parameter.when[0] in unknown:
-            continue
-        if not parameter.applies(filled):
+        if parameter.when is not None and not parameter.applies(filled):
             controlling, values = parameter.when
-            return f"Setting {name} applies only if {controlling} is {' or '.join(values)}."
+            if controlling not in unknown:
+                return f"Setting {name} applies only if {controlling} is {' or '.join(values)}."
     return None
 
 
