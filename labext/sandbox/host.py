@@ -19,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from starlette.types import ASGIApp
-
 from labext.actions import PYTHON_STYLE, Style, python_call, shell_option, use_style
 from labext.errors import LabextError, SetupError
 from labext.sandbox.core.data_folder import (
@@ -202,20 +200,13 @@ class Host:
                 self._process,
                 self._storage.problem,
             )
-            servers = [
-                (
-                    HttpServer(
-                        server_config(
-                            self._guard(app, service.name, monitoring),
-                            certificates[service.name],
-                            self._server,
-                        )
-                    ),
-                    sockets[endpoint],
-                )
-                for service in self._services
-                for endpoint, app in service.apps(sites[service.name]).items()
-            ]
+            hosts = ALLOWED_HOSTS if self._server is None else self._server.hosts
+            servers: list[tuple[HttpServer, socket.socket]] = []
+            for service in self._services:
+                for endpoint, app in service.apps(sites[service.name]).items():
+                    app = monitoring.wrap(guard_app(app, hosts=hosts), service.name)
+                    config = server_config(app, certificates[service.name], self._server)
+                    servers.append((HttpServer(config), sockets[endpoint]))
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGHUP, self._reload_certificate, servers
             )
@@ -230,10 +221,6 @@ class Host:
                 if on_ready is None:
                     log.info("The services stop.")
                     self._folder.connection.unlink(missing_ok=True)
-
-    def _guard(self, app: ASGIApp, service: str, monitoring: Monitoring) -> ASGIApp:
-        hosts = ALLOWED_HOSTS if self._server is None else self._server.hosts
-        return monitoring.wrap(guard_app(app, hosts=hosts), service)
 
     def _create_sites(self, sockets: Mapping[str, socket.socket]) -> dict[str, Site]:
         ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}

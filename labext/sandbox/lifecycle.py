@@ -57,19 +57,8 @@ SEQUENCES_PER_SECOND = 500
 STOP_SECONDS = 15.0
 
 _PACKAGES = (
-    "Bio",
-    "fastapi",
-    "fastapi_offline",
-    "itsdangerous",
-    "jwt",
-    "lxml_html_clean",
-    "psutil",
-    "pypdfium2",
-    "python_multipart",
-    "sqlalchemy",
-    "starlette",
-    "trafilatura",
-    "trustme",
+    *("Bio", "fastapi", "fastapi_offline", "itsdangerous", "jwt", "lxml_html_clean", "psutil"),
+    *("pypdfium2", "python_multipart", "sqlalchemy", "starlette", "trafilatura", "trustme"),
     "uvicorn",
 )
 

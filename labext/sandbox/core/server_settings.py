@@ -99,8 +99,8 @@ class ServerSettings:
         """Return the public address of an endpoint, without a trailing slash."""
         if endpoint not in PORT_OFFSETS:
             return ""
-        default = f"https://{_bracketed(self.host)}:{self.port_of(endpoint)}"
-        return self.public_urls.get(endpoint, default)
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_urls.get(endpoint, f"https://{host}:{self.port_of(endpoint)}")
 
     @property
     def hosts(self) -> list[str]:
@@ -382,7 +382,3 @@ def _check_ca_bundle(path: Path) -> None:
             f"The file {path} has no certificates of authorities: {error}.",
             f"Name a PEM file with {parameter('ca_bundle', 'FILE')}.",
         ) from error
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -248,13 +248,7 @@ class ForkServer:
                     parent_end.close()
                 self._become(scratch, parent, child_end)
         else:
-            command = [
-                sys.executable,
-                "-P",
-                "-m",
-                "labext.sandbox.core.executors.task_process",
-                str(scratch),
-            ]
+            command = [sys.executable, "-P", "-m", task_process.__name__, str(scratch)]
             if child_end is not None:
                 child_end.set_inheritable(True)
                 command.append(str(child_end.fileno()))

@@ -34,11 +34,6 @@ def clean_environment() -> dict[str, str]:
     }
 
 
-def default_start_method() -> StartMethod:
-    """Return `fork` on Linux; on macOS, system libraries may crash after a fork."""
-    return "fork" if sys.platform == "linux" else "spawn"
-
-
 class MessageStream:
     """JSON messages over a socket, one per line."""
 
@@ -92,9 +87,9 @@ class Launcher:
         self._stream = MessageStream(parent_end)
         with child_end:
             self._process = spawn_fork_server(child_end, lock.parent)
-        self._stream.send(
-            {"preload": [*preload], "method": method or default_start_method(), "lock": str(lock)}
-        )
+        # On macOS, system libraries may crash after a fork.
+        method = method or ("fork" if sys.platform == "linux" else "spawn")
+        self._stream.send({"preload": [*preload], "method": method, "lock": str(lock)})
 
     def fileno(self) -> int:
         """Return the descriptor for a selector; readable when `events` does not block."""

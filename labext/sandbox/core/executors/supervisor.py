@@ -286,17 +286,14 @@ class Supervisor(Executors):
             self._wakeup.recv(65536)
             self._looked = 0.0
         if self._launcher is not None and self._launcher in ready:
-            self._note_events(self._launcher)
+            events = self._launcher.events()
+            if events is None:
+                self._lose_launcher(self._launcher)
+            for event in events or ():
+                self._note(event)
         if self.remote is not None and self.remote in ready:
             for event in self.remote.events() or ():
                 self._note(event)
-
-    def _note_events(self, launcher: Launcher) -> None:
-        events = launcher.events()
-        if events is None:
-            self._lose_launcher(launcher)
-        for event in events or ():
-            self._note(event)
 
     def _timeout(self) -> float:
         now = time.monotonic()

@@ -65,9 +65,8 @@ class FileStorageSetup:
         self._database = database
         self.settings = settings or stored_settings(folder)
         self._store = None if self.settings is None else self.settings.open()
-        size = DEFAULT_BYTES if self.settings is None else self.settings.cache_bytes
-        size = size or DEFAULT_BYTES
-        self.copies = FileCache(folder.path / "cache", size)
+        size = None if self.settings is None else self.settings.cache_bytes
+        self.copies = FileCache(folder.path / "cache", size or DEFAULT_BYTES)
         self._wakeup = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -247,10 +246,7 @@ class FileStorageSetup:
             try:
                 self.delete_unused()
                 self.copies.evict()
-            except StoreError as error:
-                log.warning("Unused objects are deleted later: %s", error)
-                self._stopping.wait(_PING_SECONDS)
-            except SQLAlchemyError as error:
+            except (StoreError, SQLAlchemyError) as error:
                 log.warning("Unused objects are deleted later: %s", error_line(error))
                 self._stopping.wait(_PING_SECONDS)
             except OSError:

@@ -82,13 +82,11 @@ class HealthEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and scope["path"] == PATH and scope["method"] in _METHODS:
+        is_get = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        if is_get and scope["path"] == PATH:
             await (await self._check.response())(scope, receive, send)
         else:
             await self._app(scope, receive, send)
-
-
-_METHODS = ("GET", "HEAD")
 
 
 log = logging.getLogger("labext.sandbox")

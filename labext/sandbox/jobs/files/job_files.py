@@ -226,7 +226,10 @@ def create_result_url(site: Site, caller: Account, body: bytes) -> str:
         if file is not None and pdbs_only:
             raise bad_request("fileName and pdbsOnly exclude each other.")
         if file is not None:
-            return _file_url(session, site, job, file)
+            if find_output(session, site, job, file) is None:
+                raise not_found(f"Job {name} has no output file {quote_value(file)}.")
+            # Clients normalize `.` segments, and the signature must match the requested path.
+            return _presigned_url(session, site, f"{job.id}/file/{PurePosixPath(file).as_posix()}")
         if pdbs_only:
             _ensure_pdbs(session, site, job)
             return _presigned_url(session, site, f"{job.id}/pdbs/{job.name}.zip")
@@ -268,13 +271,6 @@ def deleted_file_error() -> HTTPException:
 def _archive_path(session: Session, site: Site, job: Job, kind: str) -> Path | None:
     names = {"archive": ARCHIVE_FILE, "pdbs": PDBS_FILE}
     return result_folder(site, job.id, session) / names[kind] if kind in names else None
-
-
-def _file_url(session: Session, site: Site, job: Job, file: str) -> str:
-    if find_output(session, site, job, file) is None:
-        raise not_found(f"Job {job.name} has no output file {quote_value(file)}.")
-    # Clients normalize `.` segments, and the signature must match the path that they request.
-    return _presigned_url(session, site, f"{job.id}/file/{PurePosixPath(file).as_posix()}")
 
 
 def _ensure_pdbs(session: Session, site: Site, job: Job) -> None:

@@ -298,7 +298,10 @@ class DaskExecutor:
             except Exception as error:  # noqa: BLE001 - any trouble of the network
                 log.debug("The worker %s does not answer: %r", worker.label, error)
                 if not worker.is_listed or time.monotonic() > worker.contact + DOUBT_SECONDS:
-                    self._give_up(worker, "The worker can't be reached.")
+                    for attempt in worker.attempts.values():  # their leases are not renewed
+                        if attempt.requested and attempt.sequence:
+                            attempt.requested = False
+                            attempt.reason = "The worker can't be reached."
                 await asyncio.sleep(0.2)
             else:
                 self._note_reply(worker, reply, sent)
@@ -497,12 +500,6 @@ class DaskExecutor:
         event = {"ended": attempt.task.id, "code": state["code"], "seconds": state["seconds"]}
         self._forget(attempt)
         self._emit({**event, "over_memory": state["over_memory"]})
-
-    def _give_up(self, worker: RemoteWorker, reason: str) -> None:
-        """Stop renewing the leases of a worker's attempts."""
-        for attempt in worker.attempts.values():
-            if attempt.requested and attempt.sequence:
-                attempt.requested, attempt.reason = False, reason
 
     def _lose(self, attempt: RemoteAttempt) -> None:
         """Report an attempt that has certainly ended without a result.

@@ -72,13 +72,9 @@ class SchedulerProcess:
         arguments += ["--dashboard-address", "127.0.0.1:0"]
         if self._tls is None:
             return [*arguments, "--host", "127.0.0.1"]
-        files = ("--tls-ca-file", self._tls.ca, "--tls-cert", self._tls.certificate)
-        return [
-            *arguments,
-            *("--protocol", "tls"),
-            *map(str, files),
-            *("--tls-key", str(self._tls.key)),
-        ]
+        arguments += ["--protocol", "tls", "--tls-ca-file", str(self._tls.ca)]
+        arguments += ["--tls-cert", str(self._tls.certificate), "--tls-key", str(self._tls.key)]
+        return arguments
 
 
 def _end_with_parent() -> None:

@@ -58,12 +58,8 @@ class Cluster:
         address = f"{scheme}://{self.host}:{port}" if is_here else self.address
         command = ["labext", "worker", "--connect", address]
         if self.tls is not None:
-            for part, file in (
-                ("ca-file", "ca.pem"),
-                ("cert", "worker.pem"),
-                ("key", "worker.key"),
-            ):
-                command += [f"--tls-{part}", file]
+            command += ["--tls-ca-file", "ca.pem", "--tls-cert", "worker.pem"]
+            command += ["--tls-key", "worker.key"]
         elif not is_loopback(host):
             command.append("--allow-plaintext")
         return shlex.join(command)
