@@ -75,19 +75,30 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
+@pytest.fixture
+def begin(cluster: Cluster, start: Start, runs: Path) -> Callable[..., tuple[Any, Harness, int]]:
+    """Return a function that starts a worker and a service, and a task of some seconds.
+
+    It returns the worker, the service and the process of the task `only`, which has begun.
+    """
+
+    def begin(seconds: float = 60, address: str = cluster.address) -> tuple[Any, Harness, int]:
+        worker, harness = cluster.start_worker(), start(address)
+        harness.put("count_runs", "only", file=str(runs), seconds=seconds)
+        [pid] = _begun(runs, 1)
+        return worker, harness, pid
+
+    return begin
+
+
 def _begun(runs: Path, count: int) -> list[int]:
     """Wait until a task has begun `count` times; return its processes."""
     wait_until(lambda: runs.exists() and len(runs.read_text().split()) >= count)
     return [int(pid) for pid in runs.read_text().split()]
 
 
-def test_task_of_a_killed_worker_runs_on_another(
-    cluster: Cluster, start: Start, runs: Path
-) -> None:
-    first = cluster.start_worker()
-    harness = start()
-    harness.put("count_runs", "only", file=str(runs), seconds=2)
-    _begun(runs, 1)
+def test_task_of_a_killed_worker_runs_on_another(cluster, begin, runs):
+    first, harness, _ = begin(2)
     wait_until(lambda: state(harness, "only")[0] == "running")
     processes = tree(first.pid)
     first.kill()
@@ -99,15 +110,9 @@ def test_task_of_a_killed_worker_runs_on_another(
     assert harness.starts == ["only", "only"]
 
 
-def test_task_goes_on_at_a_worker_that_has_the_address_of_a_dead_one(
-    cluster: Cluster, start: Start, runs: Path
-) -> None:
-    cluster.start_worker()
-    harness = start()
+def test_task_goes_on_at_a_worker_that_has_the_address_of_a_dead_one(begin):
+    _, harness, _ = begin(3)
     executor = harness.supervisor.remote
-    assert isinstance(executor, DaskExecutor)
-    harness.put("count_runs", "only", file=str(runs), seconds=3)
-    _begun(runs, 1)
     [worker] = executor.workers()
     dead = {worker.address: {"name": "labext|dead|0123abcd|1"}}
     executor._loop.call_soon_threadsafe(executor._list_workers, dead)
@@ -117,14 +122,8 @@ def test_task_goes_on_at_a_worker_that_has_the_address_of_a_dead_one(
     wait_until(lambda: [w.name for w in executor.workers()] == [worker.name])
 
 
-def test_task_goes_on_while_the_scheduler_is_restarted(
-    cluster: Cluster, start: Start, runs: Path
-) -> None:
-    cluster.start_worker()
-    harness = start()
-    harness.put("count_runs", "only", file=str(runs), seconds=4)
-    [pid] = _begun(runs, 1)
-    assert cluster.scheduler is not None
+def test_task_goes_on_while_the_scheduler_is_restarted(cluster, begin, runs):
+    _, harness, pid = begin(4)
     cluster.scheduler.kill()
     cluster.scheduler.wait()
     cluster.start_scheduler()
@@ -138,13 +137,8 @@ def test_task_goes_on_while_the_scheduler_is_restarted(
     assert harness.result("later").outcome == "done"
 
 
-def test_only_a_long_partition_ends_the_task_at_the_worker_and_repeats_it(
-    cluster: Cluster, proxy: Proxy, start: Start, runs: Path
-) -> None:
-    cluster.start_worker()
-    harness = start(proxy.address)
-    harness.put("count_runs", "only", file=str(runs), seconds=60)
-    [pid] = _begun(runs, 1)
+def test_only_a_long_partition_ends_the_task_at_the_worker_and_repeats_it(proxy, begin, runs):
+    _, harness, pid = begin(address=proxy.address)
     proxy.stop()
     time.sleep(0.5)
     proxy.resume()
@@ -162,8 +156,8 @@ def test_only_a_long_partition_ends_the_task_at_the_worker_and_repeats_it(
 
 
 def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
-    cluster: Cluster, start: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    cluster, begin, runs, monkeypatch
+):
     """The service cannot reach the worker `w0`; one message arrives there late."""
     is_cut = threading.Event()
     delivered = threading.Event()
@@ -186,10 +180,7 @@ def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
         raise TimeoutError
 
     monkeypatch.setattr(DaskExecutor, "_call", call)
-    cluster.start_worker()
-    harness = start()
-    harness.put("count_runs", "only", file=str(runs), seconds=60)
-    [pid] = _begun(runs, 1)
+    _, harness, pid = begin()
     wait_until(lambda: state(harness, "only")[0] == "running")
     cluster.start_worker()
     is_cut.set()
@@ -200,8 +191,8 @@ def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
 
 
 def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_answer(
-    tmp_path: Path, cluster: Cluster, runs: Path
-) -> None:
+    tmp_path, cluster, runs
+):
     first = cluster.start_worker()
     database, queue = create_queue(tmp_path)
     service = start_service(tmp_path, cluster.address)
@@ -228,13 +219,8 @@ def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_an
         database.close()
 
 
-def test_cancelled_task_ends_although_its_worker_is_disconnected(
-    cluster: Cluster, start: Start, runs: Path
-) -> None:
-    worker = cluster.start_worker()
-    harness = start()
-    harness.put("count_runs", "only", file=str(runs), seconds=60)
-    [pid] = _begun(runs, 1)
+def test_cancelled_task_ends_although_its_worker_is_disconnected(begin):
+    worker, harness, pid = begin()
     worker.send_signal(signal.SIGSTOP)
     harness.cancel("only")
     assert harness.result("only", 30).outcome == "stopped"
@@ -242,11 +228,8 @@ def test_cancelled_task_ends_although_its_worker_is_disconnected(
     wait_until(lambda: is_gone(pid), 10)
 
 
-def test_stopping_worker_returns_its_task(cluster: Cluster, start: Start, runs: Path) -> None:
-    first = cluster.start_worker()
-    harness = start()
-    harness.put("count_runs", "only", file=str(runs), seconds=1)
-    [pid] = _begun(runs, 1)
+def test_stopping_worker_returns_its_task(cluster, begin):
+    first, harness, pid = begin(1)
     first.terminate()
     wait_until(lambda: state(harness, "only")[0] == "queued", 5)
     assert is_gone(pid)
@@ -268,9 +251,7 @@ def _files(folder: Path, role: str) -> tuple[Path, Path, Path]:
     return folder / "ca.pem", folder / f"{role}.pem", folder / f"{role}.key"
 
 
-def test_tls_between_all_parts(
-    tmp_path: Path, certificates: tuple[Path, Path], start: Start
-) -> None:
+def test_tls_between_all_parts(tmp_path, certificates, start):
     ours, foreign = certificates
     cluster = Cluster(tmp_path / "cluster", tls=_files(ours, "server"))
     try:
@@ -294,9 +275,7 @@ def test_tls_between_all_parts(
         cluster.close()
 
 
-def test_unreachable_scheduler_and_missing_tls_are_one_line(
-    cluster: Cluster, certificates: tuple[Path, Path]
-) -> None:
+def test_unreachable_scheduler_and_missing_tls_are_one_line(cluster, certificates):
     tls = TlsFiles(*_files(certificates[0], "worker"))
     with pytest.raises(SetupError, match="does not use TLS"):
         check_connection(cluster.address.replace("tcp", "tls"), tls)
@@ -304,9 +283,7 @@ def test_unreachable_scheduler_and_missing_tls_are_one_line(
         check_connection("tcp://127.0.0.1:1", None)
 
 
-def test_scheduler_does_not_log_requests_to_lost_workers(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_scheduler_does_not_log_requests_to_lost_workers(monkeypatch, capfd):
     environment = clean_environment() | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
     monkeypatch.setattr(scheduler_process, "clean_environment", lambda: environment)
     with socket.socket() as free, socket.socket() as lost:
@@ -325,7 +302,7 @@ def test_scheduler_does_not_log_requests_to_lost_workers(
     assert capfd.readouterr().err == ""
 
 
-def test_interrupted_scheduler_ends_without_a_message(capfd: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_scheduler_ends_without_a_message(capfd):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

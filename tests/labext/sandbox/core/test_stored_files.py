@@ -232,26 +232,22 @@ def test_file_is_fetched_outside_the_transaction_that_needs_it(machines):
     assert with_fetched(read) == b"content"
 
 
+@pytest.fixture
+def requests(machines, monkeypatch) -> list[str]:
+    """The keys of the objects that the second machine fetches."""
+    keys: list[str] = []
+    store = machines[1].files.store
+    get = store.get
+    monkeypatch.setattr(store, "get", lambda key, target: (keys.append(key), get(key, target)))
+    return keys
+
+
 @IN_DIRECTORY
-def test_lost_object_is_a_missing_file(machines):
+def test_lost_object_is_a_missing_file_and_looked_for_again(machines, requests, monkeypatch):
     one, two = machines
     one.upload("files/1", b"content")
     [key] = one.files.store.sizes()
     one.files.store.delete(key)
-    assert not two.files.local("files/1").exists()
-
-
-@IN_DIRECTORY
-def test_lost_object_is_looked_for_again(machines, monkeypatch):
-    one, two = machines
-    one.upload("files/1", b"content")
-    [key] = one.files.store.sizes()
-    one.files.store.delete(key)
-    requests = []
-    get = two.files.store.get
-    monkeypatch.setattr(
-        two.files.store, "get", lambda key, target: (requests.append(key), get(key, target))
-    )
 
     def read() -> bytes | None:
         with two.database.write() as session:
@@ -284,18 +280,13 @@ def test_damaged_object_is_refused(machines):
 
 
 @IN_DIRECTORY
-def test_simultaneous_readers_fetch_once_and_see_the_whole_file(machines, monkeypatch):
+def test_simultaneous_readers_fetch_once_and_see_the_whole_file(machines, requests):
     one, two = machines
     content = os.urandom(3 << 20)
     one.upload("files/1", content)
-    fetched = []
-    get = two.files.store.get
-    monkeypatch.setattr(
-        two.files.store, "get", lambda key, target: (fetched.append(key), get(key, target))
-    )
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(two.read, ["files/1"] * 8)) == [content] * 8
-    assert len(fetched) == 1
+    assert len(requests) == 1
 
 
 @IN_DIRECTORY
@@ -314,32 +305,31 @@ def test_least_recently_used_copies_are_evicted_and_fetched_again(machines):
     assert two.read("files/1") == b"\x01" * 1000
 
 
+def cache_with(folder: Path, **copies: float) -> FileCache:
+    """Return a full cache with copies, which were used at a time relative to now."""
+    cache = FileCache(folder / "cache", max_bytes=10)
+    for key, seconds in copies.items():
+        partial = cache.partial()
+        partial.write_bytes(bytes(1000))
+        cache.add(f"jobs/files/{key}", partial)
+        os.utime(cache.path(f"jobs/files/{key}"), (time.time() + seconds,) * 2)
+    return cache
+
+
 def test_copies_in_use_are_kept_although_there_is_no_room(tmp_path):
-    copies = FileCache(tmp_path / "cache", max_bytes=10)
-    partial = copies.partial()
-    partial.write_bytes(bytes(1000))
-    copies.add("jobs/files/a", partial)
+    copies = cache_with(tmp_path, a=0)
     assert copies.evict() == 0
     assert copies.use("jobs/files/a")
 
 
 def test_copies_of_a_clock_that_was_ahead_are_evicted(tmp_path):
-    copies = FileCache(tmp_path / "cache", max_bytes=10)
-    for name, seconds in (("ahead", 86_400), ("now", 0)):
-        partial = copies.partial()
-        partial.write_bytes(bytes(1000))
-        copies.add(f"jobs/files/{name}", partial)
-        os.utime(copies.path(f"jobs/files/{name}"), (time.time() + seconds,) * 2)
+    copies = cache_with(tmp_path, ahead=86_400, now=0)
     assert copies.evict() == 1
     assert not copies.use("jobs/files/ahead")
     assert copies.use("jobs/files/now")
 
 
 def test_used_copy_of_a_clock_that_was_ahead_is_kept(tmp_path):
-    copies = FileCache(tmp_path / "cache", max_bytes=10)
-    partial = copies.partial()
-    partial.write_bytes(bytes(1000))
-    copies.add("jobs/files/a", partial)
-    os.utime(copies.path("jobs/files/a"), (time.time() + 86_400,) * 2)
+    copies = cache_with(tmp_path, a=86_400)
     assert copies.use("jobs/files/a")
     assert copies.evict() == 0
