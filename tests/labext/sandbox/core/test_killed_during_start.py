@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,8 @@ def services() -> list[str]:
 
 def tasks(box: Sandbox) -> list[tuple[str, int]]:
     """Return the state and the counted kills of every task."""
-    database = open_database(box.data_dir)
-    try:
-        with database.read() as session:
-            return [(task.state, task.kills) for task in session.query(Task)]
-    finally:
-        database.close()
+    with closing(open_database(box.data_dir)) as database, database.read() as session:
+        return [(task.state, task.kills) for task in session.query(Task)]
 
 
 def test_kills_before_a_task_has_a_process_fail_no_task(new_box, tmp_path, monkeypatch):

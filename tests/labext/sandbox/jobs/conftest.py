@@ -10,7 +10,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -210,11 +210,15 @@ class DatabaseAccess:
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
         """Change a limit of the service during the block."""
-        before = self._set_limit(name, value)
+        with self.session() as session:
+            changed = session.get(Limit, name)
+            before = None if changed is None else changed.value
+            limits.change_limit(session, name, value)
         try:
             yield
         finally:
-            self._set_limit(name, before)
+            with self.session() as session:
+                limits.change_limit(session, name, before)
 
     @contextmanager
     def quota(self, email: str, value: int) -> Iterator[None]:
@@ -225,13 +229,6 @@ class DatabaseAccess:
         finally:
             self._set_quota(email, before)
 
-    def _set_limit(self, name: str, value: int | None) -> int | None:
-        with self.session() as session:
-            changed = session.get(Limit, name)
-            before = None if changed is None else changed.value
-            limits.change_limit(session, name, value)
-        return before
-
     def _set_quota(self, email: str, value: int) -> int:
         with self.session() as session:
             account = session.scalars(select(Account).where(Account.email == email)).one()
@@ -240,12 +237,8 @@ class DatabaseAccess:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        database = open_database(self.data_dir)
-        try:
-            with database.write() as session:
-                yield session
-        finally:
-            database.close()
+        with closing(open_database(self.data_dir)) as database, database.write() as session:
+            yield session
 
 
 def teacher_key(box: Sandbox) -> str:

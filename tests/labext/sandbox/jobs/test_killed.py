@@ -6,12 +6,12 @@ service must match these records: nothing is lost or done twice.
 
 from __future__ import annotations
 
-import contextlib
 import random
 import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ class User:
     def delete(self, name: str) -> None:
         def attempt() -> None:
             # An earlier attempt without a response may have deleted it.
-            with contextlib.suppress(NotFoundError):
+            with suppress(NotFoundError):
                 self.client.delete(name)
 
         self._retry(attempt)
@@ -137,19 +137,16 @@ def until_state(user: User, name: str, *states: str) -> None:
 
 
 def until_idle(box: Sandbox) -> None:
-    database = open_database(box.data_dir)
+    with closing(open_database(box.data_dir)) as database:
 
-    def tasks() -> int:
-        with database.read() as session:
-            return session.scalar(select(func.count()).select_from(Task)) or 0
+        def is_idle() -> bool:
+            with database.read() as session:
+                return session.scalars(select(Task.id)).first() is None
 
-    wait_until(lambda: tasks() == 0, 120)
-    database.close()
+        wait_until(is_idle, 120)
 
 
-def test_no_job_is_lost_or_duplicated_by_repeated_kills(
-    killed: Any, kit: Any, tmp_path: Path
-) -> None:
+def test_no_job_is_lost_or_duplicated_by_repeated_kills(killed, kit, tmp_path):
     box, user, kill_after = killed
     chance = random.Random(20261120)
     api = kit.Api(box)
@@ -214,13 +211,9 @@ def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> 
             lines = archive.read("metrics.csv").splitlines()
             assert len(lines) == len(confirmed.parents[parent]) + 1
 
-    database = open_database(box.data_dir)
-    try:
-        with database.read() as session:
-            stored = {str(number) for number in session.scalars(select(Job.id))}
-            assert session.scalar(select(func.sum(Usage.jobs))) == confirmed.submitted
-    finally:
-        database.close()
+    with closing(open_database(box.data_dir)) as database, database.read() as session:
+        stored = {str(number) for number in session.scalars(select(Job.id))}
+        assert session.scalar(select(func.sum(Usage.jobs))) == confirmed.submitted
     on_disk = {entry.name for entry in (box.data_dir / "jobs" / "jobs").iterdir()}
     assert on_disk <= stored
     assert not list((box.data_dir / "jobs").rglob("*.part"))

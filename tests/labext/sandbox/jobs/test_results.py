@@ -9,6 +9,7 @@ import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -219,12 +220,9 @@ def delete(api, name):
 
 def used(box):
     """Return the counted and the actual bytes of the parents' archives."""
-    database = open_database(box.data_dir)
-    try:
-        with database.read() as session:
-            rows = session.execute(select(Job.id, Job.bytes).where(Job.parent_id.is_(None))).all()
-    finally:
-        database.close()
+    parents = select(Job.id, Job.bytes).where(Job.parent_id.is_(None))
+    with closing(open_database(box.data_dir)) as database, database.read() as session:
+        rows = session.execute(parents).all()
     archives = {
         job.id: box.data_dir / "jobs" / "jobs" / str(job.id) / "work" / "archive.zip"
         for job in rows

@@ -7,7 +7,7 @@ import shutil
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +227,5 @@ def test_restore_into_the_database_of_a_running_server_is_refused(
     other = Server(tmp_path / "other", database_url=url)
     with pytest.raises(ConflictError, match="is in use by"):
         other.restore(saved[1], replace=True)
-    database = open_database(server.data_dir)
-    assert database.table_names()
-    database.close()
+    with closing(open_database(server.data_dir)) as database:
+        assert database.table_names()

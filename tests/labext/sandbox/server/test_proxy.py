@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +158,5 @@ def test_request_id_of_nginx_is_in_the_log_and_the_sent_address_is_not_trusted(p
     log = server.data_dir / "host.log"
     # A request is logged after its response has been sent.
     wait_until(lambda: f'"request_id": "{request_id}"' in log.read_text())
-    database = open_database(server.data_dir)
-    with database.read() as session:
-        addresses = set(session.scalars(select(AuditEntry.address)))
-    database.close()
-    assert addresses == {"127.0.0.1"}
+    with closing(open_database(server.data_dir)) as database, database.read() as session:
+        assert {*session.scalars(select(AuditEntry.address))} == {"127.0.0.1"}
