@@ -25,12 +25,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = [ROOT, ROOT / "magics", ROOT / "widgets", Path(__file__).parent]
 
 OPTIONS = [
-    "--no-browser",
-    "--allow-root",
-    "--ServerApp.ip=127.0.0.1",
-    "--ServerApp.port_retries=0",
-    "--IdentityProvider.token=",
-    "--ServerApp.password=",
+    *("--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", "--ServerApp.port_retries=0"),
+    *("--IdentityProvider.token=", "--ServerApp.password="),
     "--ServerApp.disable_check_xsrf=True",
     "--LabApp.expose_app_in_browser=True",
     "--JupyterNotebookApp.expose_app_in_browser=True",
