@@ -92,12 +92,8 @@ def read_numbers(settings: Settings, name: str, low: float, high: float) -> list
     value = _split_text(_require_value(settings, name))
     if not isinstance(value, list):
         raise ToolError(f"{name}: a list of numbers is expected, not {quote_value(value)}.")
-    return [
-        _check_bounds(
-            f"{name}, item {number}", _to_number(f"{name}, item {number}", item), low, high
-        )
-        for number, item in enumerate(value, 1)
-    ]
+    items = ((f"{name}, item {number}", item) for number, item in enumerate(value, 1))
+    return [_check_bounds(place, _to_number(place, item), low, high) for place, item in items]
 
 
 def _split_text(value: Any) -> Any:

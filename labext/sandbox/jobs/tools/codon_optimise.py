@@ -316,14 +316,11 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     _outputs.write_fasta(out / "optimised.fasta", [(header, dna)])
     columns = ("position", "amino_acid", "codon", "share", "codon_before", "share_before")
     before = request.before or [""] * len(codons)
-    _outputs.write_csv(
-        out / "codons.csv",
-        columns,
-        (
-            (index, GENETIC_CODE[new], new, usage.share[new], old, usage.share.get(old, ""))
-            for index, (new, old) in enumerate(zip(codons, before, strict=True), 1)
-        ),
+    rows = (
+        (index, GENETIC_CODE[new], new, usage.share[new], old, usage.share.get(old, ""))
+        for index, (new, old) in enumerate(zip(codons, before, strict=True), 1)
     )
+    _outputs.write_csv(out / "codons.csv", columns, rows)
     score: Score = {
         "codons": len(codons),
         "cai": round(usage.adaptation(codons), 4),

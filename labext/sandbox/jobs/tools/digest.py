@@ -58,15 +58,9 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
     else:
         for angle, label_angle, (position, enzyme) in zip(angles, label_angles, cuts, strict=True):
             body.append(_line(*point(angle, radius + 7), *point(label_angle, radius + 22)))
-            is_left = label_angle > pi
-            body.append(
-                svg_rotated_text(
-                    *point(label_angle, radius + 26),
-                    label_angle * 180 / pi + (90 if is_left else -90),
-                    f"{enzyme} {position}",
-                    "end" if is_left else "start",
-                )
-            )
+            turn, anchor = (90, "end") if label_angle > pi else (-90, "start")
+            place, degrees = point(label_angle, radius + 26), label_angle * 180 / pi + turn
+            body.append(svg_rotated_text(*place, degrees, f"{enzyme} {position}", anchor))
     return svg_document(600, 600, body)
 
 
@@ -172,16 +166,11 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     fragments = _split_fragments(cuts, len(sequence), request.circular)
     _write_table(fragments, out / "fragments.csv")
     doubled = sequence + sequence  # for fragments across the origin
-    _outputs.write_fasta(
-        out / "fragments.fasta",
-        (
-            (
-                f"fragment{number} {start}..{end} {length} bp",
-                doubled[start - 1 : start - 1 + length],
-            )
-            for number, (start, end, length, *_ends) in enumerate(fragments, 1)
-        ),
+    records = (
+        (f"fragment{number} {start}..{end} {length} bp", doubled[start - 1 : start - 1 + length])
+        for number, (start, end, length, *_ends) in enumerate(fragments, 1)
     )
+    _outputs.write_fasta(out / "fragments.fasta", records)
     labels = [(cut.position, cut.enzyme) for cut in cuts]
     drawing = draw_circular_map if request.circular else draw_linear_map
     (out / "map.svg").write_text(drawing(len(sequence), labels), encoding="utf-8")

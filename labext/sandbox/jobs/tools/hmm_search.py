@@ -141,13 +141,8 @@ def search_profile(
     from pyhmmer.easel import DigitalSequenceBlock, TextSequence
     from pyhmmer.plan7 import LongTargetsPipeline, Pipeline
 
-    block = DigitalSequenceBlock(
-        hmm.alphabet,
-        [
-            TextSequence(name=name, sequence=letters).digitize(hmm.alphabet)
-            for name, letters in targets.items()
-        ],
-    )
+    texts = (TextSequence(name=name, sequence=letters) for name, letters in targets.items())
+    block = DigitalSequenceBlock(hmm.alphabet, [text.digitize(hmm.alphabet) for text in texts])
     pipeline = Pipeline if molecule == "protein" else LongTargetsPipeline
     return pipeline(
         hmm.alphabet, seed=SEED, E=evalue, domE=evalue, incE=inclusion, incdomE=inclusion

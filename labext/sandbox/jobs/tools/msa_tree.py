@@ -47,12 +47,8 @@ def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
         # Rounded, so that ties are detected identically on every machine.
         i, j = sorted(int(k) for k in np.unravel_index(criterion.round(9).argmin(), table.shape))
         asymmetry = (sums[i] - sums[j]) / (size - 2)
-        joined = TreeNode(
-            branches=(
-                (nodes[i], (table[i, j] + asymmetry) / 2),
-                (nodes[j], (table[i, j] - asymmetry) / 2),
-            )
-        )
+        first, second = (table[i, j] + asymmetry) / 2, (table[i, j] - asymmetry) / 2
+        joined = TreeNode(branches=((nodes[i], first), (nodes[j], second)))
         merged = (table[i] + table[j] - table[i, j]) / 2
         table[i], table[:, i], table[i, i] = merged, merged, 0
         table = np.delete(np.delete(table, j, axis=0), j, axis=1)

@@ -237,19 +237,10 @@ def _format_trajectory(residues: Sequence[Residue], coordinates: Array, displace
 
 def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
     """Write one row per mode: eigenvalue, frequency, share of total motion and collectivity."""
-    inverse = 1 / modes.eigenvalues
-    rows = zip(
-        modes.eigenvalues,
-        modes.eigenvalues**0.5,
-        inverse / inverse.sum(),
-        modes.collectivity(),
-        strict=True,
-    )
-    _outputs.write_csv(
-        path,
-        ("mode", "eigenvalue", "frequency", "share", "collectivity"),
-        ((number, *(f"{value:.6g}" for value in row)) for number, row in enumerate(rows, 1)),
-    )
+    values, inverse = modes.eigenvalues, 1 / modes.eigenvalues
+    columns = zip(values, values**0.5, inverse / inverse.sum(), modes.collectivity(), strict=True)
+    rows = ((number, *(f"{value:.6g}" for value in row)) for number, row in enumerate(columns, 1))
+    _outputs.write_csv(path, ("mode", "eigenvalue", "frequency", "share", "collectivity"), rows)
 
 
 def _write_fluctuations(

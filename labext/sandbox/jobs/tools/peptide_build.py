@@ -35,11 +35,8 @@ def _read_request(settings: Settings) -> _Request:
                 raise ToolError(f"{name}: it applies only if conformation is custom.")
         phi, psi = CONFORMATION_ANGLES[conformation]
         return _Request(sequence, [phi] * len(sequence), [psi] * len(sequence))
-    return _Request(
-        sequence,
-        _read_angles(values, "phi", len(sequence)),
-        _read_angles(values, "psi", len(sequence)),
-    )
+    angles = (_read_angles(values, name, len(sequence)) for name in ("phi", "psi"))
+    return _Request(sequence, *angles)
 
 
 def _read_angles(settings: Settings, name: str, residues: int) -> list[float]:

@@ -251,26 +251,18 @@ def minimize_energy(
     state = context.getState(getPositions=True, getForces=True)
     coordinates = state.getPositions(asNumpy=True).value_in_unit(unit.angstrom)
     forces = state.getForces(asNumpy=True).value_in_unit(unit.kilojoule_per_mole / unit.nanometer)
-    return MinimizationResult(
-        np.array(coordinates),
-        before,
-        _energy_terms(context),
-        energies,
-        float(np.sqrt(np.mean(np.array(forces) ** 2))),
-    )
+    force, after = float(np.sqrt(np.mean(np.array(forces) ** 2))), _energy_terms(context)
+    return MinimizationResult(np.array(coordinates), before, after, energies, force)
 
 
 def _energy_terms(context: Any) -> dict[str, float]:
     from openmm import unit
 
-    return {
-        term: float(
-            context.getState(getEnergy=True, groups={group})
-            .getPotentialEnergy()
-            .value_in_unit(unit.kilojoule_per_mole)
-        )
-        for group, term in enumerate(ENERGY_TERMS)
-    }
+    energies = {}
+    for group, term in enumerate(ENERGY_TERMS):
+        energy = context.getState(getEnergy=True, groups={group}).getPotentialEnergy()
+        energies[term] = float(energy.value_in_unit(unit.kilojoule_per_mole))
+    return energies
 
 
 def _platform() -> Any:

@@ -88,11 +88,8 @@ def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     alphabet = _inputs.Alphabet("ACGUTN", "RNA base")
     sequence = _inputs.read_sequence(values, "sequence", alphabet, 1, MAX_LENGTH).replace("T", "U")
-    return _Request(
-        sequence,
-        _inputs.read_number(values, "temperature", 0, 100),
-        _inputs.read_flag(values, "lonelyPairs"),
-    )
+    temperature = _inputs.read_number(values, "temperature", 0, 100)
+    return _Request(sequence, temperature, _inputs.read_flag(values, "lonelyPairs"))
 
 
 TOOL = Tool(

@@ -89,11 +89,8 @@ class _Request:
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     _inputs.read_text(values, "pdbFile")
-    return _Request(
-        _inputs.read_integer(values, "model", 1, 9999),
-        _inputs.read_chains(values),
-        _inputs.read_number(values, "probe", 0.5, 5),
-    )
+    model, chains = _inputs.read_integer(values, "model", 1, 9999), _inputs.read_chains(values)
+    return _Request(model, chains, _inputs.read_number(values, "probe", 0.5, 5))
 
 
 TOOL = Tool(
