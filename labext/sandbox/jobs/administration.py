@@ -99,20 +99,16 @@ class JobsAdministration(Administration):
 
         def find(session: Session) -> AccountSelection:
             organization = find_organization(session, name)
-            return session.scalars(
-                select(Account).where(_belongs_to(organization))
-            ).all(), organization
+            accounts = select(Account).where(_belongs_to(organization))
+            return session.scalars(accounts).all(), organization
 
         return {"removed": name} | self._remove(find, yes)
 
     def accounts(self) -> list[Record]:
         """List the accounts with their permissions, budget and number of keys and jobs."""
         with self.database.read() as session:
-            rows = session.execute(
-                select(Account, Organization.name)
-                .join(Organization)
-                .order_by(Organization.name, Account.email)
-            )
+            accounts = select(Account, Organization.name).join(Organization)
+            rows = session.execute(accounts.order_by(Organization.name, Account.email))
             return [
                 {
                     "email": account.email,
@@ -491,13 +487,8 @@ def _removal_effect(
         text += f", including {', '.join(contents)}"
     if counts["jobs"]:
         text += " and the results of the jobs"
-    unfinished = count_rows(
-        session,
-        Job,
-        Job.account_id.in_([account.id for account in accounts]),
-        Job.status.in_(ACTIVE_STATES),
-        _SINGLE_JOB,
-    )
+    of_accounts = Job.account_id.in_([account.id for account in accounts])
+    unfinished = count_rows(session, Job, of_accounts, Job.status.in_(ACTIVE_STATES), _SINGLE_JOB)
     if unfinished:
         text += f"; {messages.pluralize(unfinished, 'unfinished job')} would be stopped"
     if any(account.email == STUDENT for account in accounts):

@@ -80,12 +80,8 @@ def require_job(
     """
     job = find_job(session, account.id, name)
     if job is None and organization and is_name(name):
-        job = session.scalars(
-            select(Job)
-            .where(Job.name == name, Job.account_id.in_(teammate_ids(account)))
-            .order_by(Job.id.desc())
-            .limit(1)
-        ).one_or_none()
+        jobs = select(Job).where(Job.name == name, Job.account_id.in_(teammate_ids(account)))
+        job = session.scalars(jobs.order_by(Job.id.desc()).limit(1)).one_or_none()
     if job is None:
         raise not_found(f"There is no job {quote_value(name)}.")
     return job

@@ -126,11 +126,8 @@ def on_aggregation_end(site: Site, session: Session, task: Task, outcome: TaskOu
 
 def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
     """Return the payload of the aggregation: the jobs in order and the archive's size limit."""
-    parts = session.execute(
-        select(Job.id, Job.name, Job.status, Job.score)
-        .where(Job.parent_id == parent.id)
-        .order_by(Job.id)
-    )
+    columns = select(Job.id, Job.name, Job.status, Job.score)
+    parts = session.execute(columns.where(Job.parent_id == parent.id).order_by(Job.id))
     account = session.get_one(Account, parent.account_id)
     # The new archive replaces the earlier one, whose storage is therefore available.
     used = used_storage(session, account.id) - parent.bytes
@@ -193,11 +190,8 @@ def check_budgets(site: Site, session: Session, running: Mapping[Task, float]) -
     does not count.
     """
     job_ids = [task.payload["job"] for task in running]
-    with_budget = select(Job).where(
-        Job.id.in_(select(Job.parent_id).where(Job.id.in_(job_ids))),
-        Job.budget.is_not(None),
-        Job.reason.is_(None),
-    )
+    parents = select(Job).where(Job.id.in_(select(Job.parent_id).where(Job.id.in_(job_ids))))
+    with_budget = parents.where(Job.budget.is_not(None), Job.reason.is_(None))
     for parent in session.scalars(with_budget).all():
         part_ids = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
         seconds = sum(

@@ -94,13 +94,9 @@ def _seed_pipeline(session: Session, organization: str) -> None:
         },
         {"task": "Scoring PDB", "toolSettings": {"normal_modes": {"pdbFile": "pipe"}}},
     ]
+    number, now = _seed_organization(session, organization).id, current_timestamp()
     session.add(
-        SavedPipeline(
-            organization_id=_seed_organization(session, organization).id,
-            name=HELIX_TO_MODES,
-            stages=stages,
-            created=current_timestamp(),
-        )
+        SavedPipeline(organization_id=number, name=HELIX_TO_MODES, stages=stages, created=now)
     )
 
 

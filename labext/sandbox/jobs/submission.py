@@ -57,11 +57,8 @@ def read_rows(body: Body, max_rows: int) -> list[tuple[Any, Any]]:
 def _rows_from_arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
     _check_count("jobNames", len(schemas.require_array(body, "jobNames")))
     return [
-        (
-            schemas.check_name(name, f"jobNames[{index}]"),
-            _require_settings(item, f"settings[{index}]"),
-        )
-        for index, (name, item) in enumerate(read_rows(body, MAX_JOBS))
+        (schemas.check_name(name, f"jobNames[{n}]"), _require_settings(item, f"settings[{n}]"))
+        for n, (name, item) in enumerate(read_rows(body, MAX_JOBS))
     ]
 
 

@@ -91,11 +91,8 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     sync_tree(work, parents=2)
     jobs = work.parent.parent
     try:
-        size = write_archive(
-            work / ARCHIVE_FILE,
-            [(METRICS_FILE, metrics), *_part_outputs(jobs, parts)],
-            max_bytes=max(payload["bytes_left"], 0),
-        )
+        files = [(METRICS_FILE, metrics), *_part_outputs(jobs, parts)]
+        size = write_archive(work / ARCHIVE_FILE, files, max_bytes=max(payload["bytes_left"], 0))
     except ArchiveTooLargeError as error:
         raise TaskError(
             f"The archive is too large: {error.bytes:,} bytes of the account's storage are left."

@@ -234,13 +234,10 @@ def _with_limits(session: Session, account: Account, folder: str, name: str) -> 
 
 
 def _find_file(session: Session, upload: Upload) -> UploadedFile | None:
-    return session.scalars(
-        select(UploadedFile).where(
-            UploadedFile.account_id == upload.account_id,
-            UploadedFile.folder == upload.folder,
-            UploadedFile.name == upload.name,
-        )
-    ).one_or_none()
+    same = select(UploadedFile).filter_by(
+        account_id=upload.account_id, folder=upload.folder, name=upload.name
+    )
+    return session.scalars(same).one_or_none()
 
 
 def _check_total_size(upload: Upload, size: int) -> None:
