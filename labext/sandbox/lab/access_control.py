@@ -283,9 +283,8 @@ def _parse_key(value: str) -> str:
 
 
 def _caller_by_key(session: Session, tenant_id: int, key: str) -> Caller:
-    row = session.execute(
-        _SELECT_BY_KEY, {"hash": hash_key(key), "tenant_id": tenant_id}
-    ).one_or_none()
+    values = {"hash": hash_key(key), "tenant_id": tenant_id}
+    row = session.execute(_SELECT_BY_KEY, values).one_or_none()
     if row is None:
         raise unauthorized("The API key is not valid.")
     api_key, user = row

@@ -119,13 +119,9 @@ def load_vectors(tenant: str) -> list[SequenceEntry]:
     pbad30 = _load_plasmid(
         tenant, "pBAD30.gb", 1, "pBAD30", {"Selection markers": ["ampicillin"], "Origin": "p15A"}
     )
+    fields = {"Selection markers": ["kanamycin", "ampicillin"], "Origin": "ColE1"}
     kanmx6 = _load_plasmid(
-        tenant,
-        "pFA6a-kanMX6.gb",
-        2,
-        "plasmid pFA6a-kanMX6",
-        {"Selection markers": ["kanamycin", "ampicillin"], "Origin": "ColE1"},
-        accession="Addgene 39296",
+        tenant, "pFA6a-kanMX6.gb", 2, "plasmid pFA6a-kanMX6", fields, accession="Addgene 39296"
     )
     ppcp1 = _load_plasmid(tenant, "NC_005816.gb", 3, "Yersinia pestis plasmid pPCP1", {})
     draft = SequenceEntry(
@@ -151,20 +147,13 @@ def load_cold_genes(tenant: str) -> list[SequenceEntry]:
     """Load six genes of the cold response."""
     names = ("cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a")
     entries = importing.read_sequences(DATA_FOLDER / "cor6_6.gb")
-    genes = []
+    genes, schema = [], sample_schema(tenant, "Gene")
     for name, entry in zip(names, entries, strict=True):
         annotations = entry.custom
-        fields = {name: annotations[name] for name in ("Organism", "Accession", "Molecule type")}
+        columns = ("Organism", "Accession", "Molecule type")
+        fields = {"Gene": name} | {column: annotations[column] for column in columns}
         custom = {"Definition": annotations["Definition"]}
-        genes.append(
-            replace(
-                entry,
-                name=name,
-                schema=sample_schema(tenant, "Gene"),
-                fields={"Gene": name} | fields,
-                custom=custom,
-            )
-        )
+        genes.append(replace(entry, name=name, schema=schema, fields=fields, custom=custom))
     return genes
 
 
@@ -185,14 +174,9 @@ def load_references(tenant: str) -> list[SequenceEntry]:
         translation for translation in plasmid.features.translations if translation["name"] == "pla"
     )
     bases, features = extract_subsequence(plasmid, pla["start"], pla["end"] - pla["start"])
-    source = sample_sequence_id(tenant, REFERENCES, 0)
-    target = SequenceEntry(
-        "pPCP1 pla, target of the test",
-        bases,
-        features=features,
-        parts=[part_record(source, len(bases))],
-    )
-    return [plasmid, target]
+    parts = [part_record(sample_sequence_id(tenant, REFERENCES, 0), len(bases))]
+    name = "pPCP1 pla, target of the test"
+    return [plasmid, SequenceEntry(name, bases, features=features, parts=parts)]
 
 
 SAMPLE_FOLDERS: Mapping[str, Callable[[str], list[SequenceEntry]]] = {
@@ -233,21 +217,14 @@ def _load_regions(
     tenant: str, file: str, suffix: str, words: int, marker: str
 ) -> list[SequenceEntry]:
     """Load sequences, named by the species in the first words of their description."""
-    regions = []
+    regions, schema = [], sample_schema(tenant, "Marker region")
     for entry in importing.read_sequences(DATA_FOLDER / file):
         description = entry.custom["Description"]
         species = " ".join(description.split()[:words])
         accession = entry.name.split("|")[3]  # gi|NUMBER|emb|ACCESSION|LOCUS
         fields = {"Organism": species, "Accession": accession, "Marker": marker}
-        regions.append(
-            replace(
-                entry,
-                name=f"{species} {suffix}",
-                aliases=[accession],
-                schema=sample_schema(tenant, "Marker region"),
-                fields=fields,
-            )
-        )
+        name, aliases = f"{species} {suffix}", [accession]
+        regions.append(replace(entry, name=name, aliases=aliases, schema=schema, fields=fields))
     return regions
 
 
@@ -304,12 +281,8 @@ class SequenceGenerator:
         rng = random.Random(number)  # noqa: S311
         ((source_id, source),) = rng.choices(self.sources, cum_weights=self.weights)
         fragment = _random_fragment(rng, source_id, source, number)
-        return sequence_row(
-            fragment,
-            self.context,
-            _generated_id(number),
-            format_timestamp(EARLIEST_CREATED + timedelta(seconds=number)),
-        )
+        created = format_timestamp(EARLIEST_CREATED + timedelta(seconds=number))
+        return sequence_row(fragment, self.context, _generated_id(number), created)
 
 
 def fill_campus(database: Database, target: int | None) -> None:

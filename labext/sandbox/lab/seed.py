@@ -228,11 +228,8 @@ def _seed_places(
         session.flush()
         places[project] = {"project_id": project_row.id}
         for name in names:
-            folders[name] = Folder(
-                id=tables.stable_identifier("lib", plan.tenant, name),
-                project_id=project_row.id,
-                name=name,
-            )
+            identifier = tables.stable_identifier("lib", plan.tenant, name)
+            folders[name] = Folder(id=identifier, project_id=project_row.id, name=name)
             places[name] = {"folder_id": folders[name].id}
     session.add_all(folders.values())
     session.flush()
@@ -283,16 +280,10 @@ def _seed_sequences(
         context = FilingContext(plan.tenant, folder.id, name, owner)
         load = sample_data.SAMPLE_FOLDERS.get(name)
         for index, entry in enumerate(load(plan.tenant) if load else ()):
-            position = len(rows)
-            rows.append(
-                sequence_row(
-                    entry,
-                    context,
-                    sample_data.sample_sequence_id(plan.tenant, name, index),
-                    format_timestamp(FIRST_CREATED + timedelta(minutes=5 * position)),
-                    format_timestamp(LATEST_MODIFIED - timedelta(minutes=7 * position)),
-                )
-            )
+            identifier = sample_data.sample_sequence_id(plan.tenant, name, index)
+            created = format_timestamp(FIRST_CREATED + timedelta(minutes=5 * len(rows)))
+            modified = format_timestamp(LATEST_MODIFIED - timedelta(minutes=7 * len(rows)))
+            rows.append(sequence_row(entry, context, identifier, created, modified))
     insert_rows(session, rows)
 
 

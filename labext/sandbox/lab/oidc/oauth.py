@@ -162,14 +162,8 @@ class Codes:
             session.execute(delete(AuthorizationCode).where(AuthorizationCode.expires <= now))
             if (last := session.scalar(newest.offset(MAX_CODES - 1).limit(1))) is not None:
                 session.execute(delete(AuthorizationCode).where(AuthorizationCode.id <= last))
-            session.add(
-                AuthorizationCode(
-                    hash=hash_key(code),
-                    expires=now + CODE_SECONDS,
-                    request=asdict(request),
-                    email=email,
-                )
-            )
+            fields = {"expires": now + CODE_SECONDS, "request": asdict(request), "email": email}
+            session.add(AuthorizationCode(hash=hash_key(code), **fields))
         return code
 
     def redeem(self, form: Mapping[str, str]) -> tuple[AuthorizationRequest, str]:

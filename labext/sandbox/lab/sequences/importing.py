@@ -181,14 +181,10 @@ def add_sequences(
     """
     context = FilingContext.of(session, folder, creator)
     last, step = datetime.now(UTC), timedelta(microseconds=1)
+    times = (tables.format_timestamp(last - index * step) for index in range(len(entries)))
     rows = [
-        sequence_row(
-            entry,
-            context,
-            tables.new_identifier("seq"),
-            tables.format_timestamp(last - index * step),
-        )
-        for index, entry in enumerate(entries)
+        sequence_row(entry, context, tables.new_identifier("seq"), time)
+        for entry, time in zip(entries, times, strict=True)
     ]
     insert_rows(session, rows)
     return [

@@ -110,11 +110,8 @@ def get_page(call: Call, caller: Caller) -> CallResponse:
         raise unknown_address()
     visible = readable_places(call.session, caller).folders
     record = _find_sequence(call, identifier, None, visible)
-    return CallResponse(
-        200,
-        html_pages.sequence_page(orjson.loads(record)),
-        html_pages.PAGE_HEADERS | html_pages.HTML_HEADERS,
-    )
+    headers = html_pages.PAGE_HEADERS | html_pages.HTML_HEADERS
+    return CallResponse(200, html_pages.sequence_page(orjson.loads(record)), headers)
 
 
 def list_sequences(
@@ -162,9 +159,8 @@ def _find_sequence(
         raise forbidden(
             f"There is no sequence {quote_value(identifier)}, or you have no access to it."
         )
-    return _render_fields(_load_records(call.session, [identifier]), fields, call.tenancy.origin)[
-        1:-1
-    ]
+    records = _load_records(call.session, [identifier])
+    return _render_fields(records, fields, call.tenancy.origin)[1:-1]
 
 
 def _load_records(session: Session, ids: Collection[str]) -> list[str]:
