@@ -130,12 +130,8 @@ class Host:
 
     def prepare(self, stack: contextlib.ExitStack) -> dict[str, socket.socket]:
         """Check and set up the data, once for all service processes; return the open sockets."""
-        check_database(
-            self._database,
-            self._folder,
-            self._services,
-            adopt_into=self._quarantine if self._adopt_empty else None,
-        )
+        adopt_into = self._quarantine if self._adopt_empty else None
+        check_database(self._database, self._folder, self._services, adopt_into=adopt_into)
         self._database_lock = stack.enter_context(exclusive_database(self._folder))
         sockets = {
             endpoint: stack.enter_context(self._listening_socket(endpoint))
@@ -224,17 +220,9 @@ class Host:
 
     def _create_sites(self, sockets: Mapping[str, socket.socket]) -> dict[str, Site]:
         ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}
+        data = (self._folder, self._database, self._queue, self._storage, self._options)
         return {
-            service.name: create_site(
-                service,
-                self._folder,
-                self._database,
-                self._queue,
-                self._storage,
-                self._options,
-                ports,
-                self._supervisor,
-            )
+            service.name: create_site(service, *data, ports, self._supervisor)
             for service in self._services
         }
 

@@ -77,12 +77,8 @@ class SharedLimiter(SlidingWindowLimiter):
                 session.execute(_SWEEP, names)
         allowed = now in times
         first = times[0] if times else now
-        return RateLimitStatus(
-            allowed,
-            self.requests,
-            max(0, self.requests - len(times)),
-            math.fsum((first, self.seconds, -now)),
-        )
+        left, reset = max(0, self.requests - len(times)), math.fsum((first, self.seconds, -now))
+        return RateLimitStatus(allowed, self.requests, left, reset)
 
     def _is_sweep_due(self, now: float) -> bool:
         with self._lock:

@@ -278,16 +278,13 @@ class TaskTransitions:
         if time.monotonic() < self._repeats_from:
             remote = [kind.name for kind in kinds if kind.inputs is not None]
             refused.append(and_(Task.kind.in_(remote), Task.attempt > 0))
+        free = [
+            kind.name for kind in kinds if kind.limit is None or running[kind.name] < kind.limit
+        ]
         return (
             select(Task)
-            .where(
-                Task.state == QUEUED,
-                Task.kind.in_(
-                    [k.name for k in kinds if k.limit is None or running[k.name] < k.limit]
-                ),
-                Task.id.not_in(self._set_aside),
-                *([~or_(*refused)] if refused else []),
-            )
+            .where(Task.state == QUEUED, Task.kind.in_(free), Task.id.not_in(self._set_aside))
+            .where(*([~or_(*refused)] if refused else []))
             .order_by(Task.priority.desc(), Task.turn, Task.id)
             .limit(1)
         )

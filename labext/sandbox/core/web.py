@@ -215,12 +215,9 @@ class DownloadResponse(FileResponse):
             stat = path.stat()
         except FileNotFoundError:
             raise not_found from None
+        headers = {"X-Content-Type-Options": "nosniff"}
         super().__init__(
-            path,
-            filename=filename,
-            media_type=media_type,
-            headers={"X-Content-Type-Options": "nosniff"},
-            stat_result=stat,
+            path, filename=filename, media_type=media_type, headers=headers, stat_result=stat
         )
         self.size = stat.st_size
         self._not_found = not_found

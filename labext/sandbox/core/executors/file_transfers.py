@@ -98,11 +98,9 @@ class FileTransfers:
                 run.later()
                 return False
             log.exception("The results of %s could not be stored.", run.task.key)
-            run.outcome = TaskOutcome(
-                "failed",
-                f"Its results could not be stored: {error}",
-                seconds=0.0 if run.outcome is None else run.outcome.seconds,
-            )
+            reason = f"Its results could not be stored: {error}"
+            seconds = 0.0 if run.outcome is None else run.outcome.seconds
+            run.outcome = TaskOutcome("failed", reason, seconds=seconds)
         else:
             assert run.outcome is not None
             run.outcome = replace(run.outcome, stored=stored)

@@ -358,14 +358,8 @@ class ForkServer:
                 self._report(task)
 
     def _report(self, task: _Task) -> None:
-        self._stream.send(
-            {
-                "ended": task.id,
-                "code": task.code,
-                "seconds": task.seconds,
-                "over_memory": task.over_memory,
-            }
-        )
+        ending = {"code": task.code, "seconds": task.seconds, "over_memory": task.over_memory}
+        self._stream.send({"ended": task.id} | ending)
 
     def _restart(self, task: _Task) -> None:
         """Restart a task in a new process if its warm process died before the task began."""

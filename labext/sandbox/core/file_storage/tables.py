@@ -113,15 +113,13 @@ def forget(session: Session, paths: Collection[str]) -> None:
     entries = text_table(sorted({entry_of(path) for path in paths}))
     chosen = select(StoredFile).where(StoredFile.entry.in_(select(entries.c.value)))
     removed = set(paths)
-    _forget(
-        session,
-        [
-            file
-            for file in session.scalars(chosen)
-            if file.entry in removed
-            or any(file.path == path or file.path.startswith(f"{path}/") for path in removed)
-        ],
-    )
+    files = [
+        file
+        for file in session.scalars(chosen)
+        if file.entry in removed
+        or any(file.path == path or file.path.startswith(f"{path}/") for path in removed)
+    ]
+    _forget(session, files)
 
 
 def _record(session: Session, path: str, stored: StagedFile | StoredFile, member: str = "") -> None:
@@ -149,11 +147,8 @@ def _forget(session: Session, files: Collection[StoredFile]) -> None:
         session.expunge(file)
     session.execute(delete(StoredFile).where(StoredFile.path.in_(select(paths.c.value))))
     values = text_table(keys)
-    used = set(
-        session.scalars(
-            select(StoredFile.key).where(StoredFile.key.in_(select(values.c.value))).distinct()
-        )
-    )
+    in_use = select(StoredFile.key).where(StoredFile.key.in_(select(values.c.value)))
+    used = set(session.scalars(in_use.distinct()))
     unused = [{"key": key, "since": time.time()} for key in keys if key not in used]
     if unused:
         session.execute(insert(UnusedObject), unused)
