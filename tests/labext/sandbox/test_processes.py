@@ -95,11 +95,8 @@ def test_every_process_answers_and_runs_tasks(box: Sandbox, database: Database) 
         answers = []
         for _ in range(10):
             with contextlib.suppress(requests.Timeout):
-                response = requests.get(
-                    box.jobs.base_url + "tools",
-                    headers={"x-api-key": box.jobs.api_key, "Connection": "close"},
-                    timeout=2,
-                )
+                headers = {"x-api-key": box.jobs.api_key, "Connection": "close"}
+                response = requests.get(f"{box.jobs.base_url}tools", headers=headers, timeout=2)
                 answers.append(response.status_code)
         assert 200 in answers
     finally:

@@ -401,13 +401,9 @@ def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
     [bad] = put(database, queue, "bad", kind="faulty", priority=1)
     begin(transitions, good)
     begin(transitions, bad)
+    ends = {Attempt(task, 1): TaskOutcome("done") for task in (good, bad)}
     with pytest.raises(LookupError):
-        transitions.turn(
-            {},
-            {Attempt(good, 1): TaskOutcome("done"), Attempt(bad, 1): TaskOutcome("done")},
-            Counter(),
-            1,
-        )
+        transitions.turn({}, ends, Counter(), 1)
     assert set(transitions.taken()) == {good, bad}
     with database.read() as session:
         assert set(session.scalars(select(Task.id))) == {good, bad, waiting}

@@ -206,13 +206,9 @@ def test_adopted_database_invalidates_presigned_urls(filled):
     box, _ = filled
     box.start()
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
-        body = {"jobName": "cut"}
-        signed = requests.post(
-            f"{box.jobs.base_url}result",
-            json=body,
-            headers={"x-api-key": box.jobs.api_key},
-            timeout=60,
-        ).text.strip('"')
+        url, headers = f"{box.jobs.base_url}result", {"x-api-key": box.jobs.api_key}
+        answer = requests.post(url, json={"jobName": "cut"}, headers=headers, timeout=60)
+        signed = answer.text.strip('"')
         assert requests.get(signed, timeout=60).ok
         box.stop()
         os.truncate(box.data_dir / "sandbox.sqlite", 0)

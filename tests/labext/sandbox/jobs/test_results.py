@@ -89,19 +89,8 @@ def test_single_file_of_a_job_or_batch(api, helix, helices):
 
 
 HOSTILE = [
-    "nope",
-    "",
-    ".",
-    "..",
-    "/",
-    "../log.txt",
-    "../archive.zip",
-    "out/../../archive.zip",
-    "/etc/passwd",
-    "a\0b",
-    "..\\log.txt",
-    "x" * 5000,
-    "%2e%2e/log.txt",
+    *("nope", "", ".", "..", "/", "../log.txt", "../archive.zip", "out/../../archive.zip"),
+    *("/etc/passwd", "a\0b", "..\\log.txt", "x" * 5000, "%2e%2e/log.txt"),
 ]
 
 
@@ -237,15 +226,8 @@ def test_archive_is_rebuilt_without_a_deleted_job(own_box, kit):
     name = api.batch(PEPTIDES, "peptide_build")
     before = api.ended(name)
     assert jobs_in(api.archive(name)) == ({"j0", "j1", "j2"}, ["j0", "j1", "j2"])
-    given_out = [
-        api.address(name, **more)
-        for more in (
-            {},
-            {"pdbsOnly": True},
-            {"fileName": "metrics.csv"},
-            {"fileName": "j1/peptide.pdb"},
-        )
-    ]
+    parts = ({}, {"pdbsOnly": True}, {"fileName": "metrics.csv"}, {"fileName": "j1/peptide.pdb"})
+    given_out = [api.address(name, **part) for part in parts]
     assert all(requests.get(url, timeout=60).status_code == 200 for url in given_out)
 
     assert name in delete(api, f"{name}-j1")

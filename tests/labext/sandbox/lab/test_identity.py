@@ -22,12 +22,8 @@ def test_key_is_accepted_as_basic_username(world, kit, ann):
     response = world.campus.get("users/me", kit.basic(ann))
     assert response.status == 200
     assert response.headers["content-type"] == "application/json"
-    assert response.json() == {
-        "id": "ent_ann@x.y",
-        "handle": "ann",
-        "name": "Ann",
-        "email": "ann@x.y",
-    }
+    expected = {"id": "ent_ann@x.y", "handle": "ann", "name": "Ann", "email": "ann@x.y"}
+    assert response.json() == expected
 
 
 def _encoded(text: str) -> str:

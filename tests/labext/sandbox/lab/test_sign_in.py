@@ -15,12 +15,9 @@ VECTORS, CACTI = "Vectors", "Cactus rpl16 introns"
 
 def test_plain_http_is_rejected(box, api, kit, runner):
     before = len(runner.logged(limit=None))
+    url = api.base.replace("https:", "http:") + "/api/v2/users/me"
     with pytest.raises(requests.ConnectionError):
-        requests.get(
-            api.base.replace("https:", "http:") + "/api/v2/users/me",
-            auth=HTTPBasicAuth(box.lab.api_key, ""),
-            timeout=10,
-        )
+        requests.get(url, auth=HTTPBasicAuth(box.lab.api_key, ""), timeout=10)
     assert len(runner.logged(limit=None)) == before
 
 

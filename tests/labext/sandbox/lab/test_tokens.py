@@ -220,16 +220,11 @@ def test_address_outside_the_ip_ranges_gets_no_token(make_world):
 
 @given(st.binary(max_size=80), st.one_of(st.none(), st.text(st.characters(max_codepoint=255))))
 def test_arbitrary_token_requests_are_refused(world, secret, body, header):
+    authorization, headers = [] if header is None else [header], [("content-type", FORM)]
+    form = b"grant_type=client_credentials&" + body
     response = world.campus.request(
-        "POST",
-        "/api/v2/token",
-        *([] if header is None else [header]),
-        headers=[("content-type", FORM)],
-        body=b"grant_type=client_credentials&" + body,
+        "POST", "/api/v2/token", *authorization, headers=headers, body=form
     )
     assert response.status in (400, 401)
-    assert response.json()["error"] in (
-        "invalid_request",
-        "invalid_client",
-        "unsupported_grant_type",
-    )
+    errors = ("invalid_request", "invalid_client", "unsupported_grant_type")
+    assert response.json()["error"] in errors

@@ -67,11 +67,8 @@ def test_files_are_in_the_bucket_and_read_from_there(stored_box, s3_server):
     assert not [*(box.data_dir / "jobs" / "files").iterdir()]
     forget_copies(box)
     assert jobs.result("stored").content == archive
-    partial = requests.get(
-        jobs.session.post(f"{jobs.base}result", json={"jobName": "stored"}, timeout=60).text,
-        headers={"Range": "bytes=10-19"},
-        timeout=60,
-    )
+    url = jobs.session.post(f"{jobs.base}result", json={"jobName": "stored"}, timeout=60).text
+    partial = requests.get(url, headers={"Range": "bytes=10-19"}, timeout=60)
     assert (partial.status_code, partial.content) == (206, archive[10:20])
 
 

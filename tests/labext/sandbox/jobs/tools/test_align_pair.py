@@ -107,14 +107,8 @@ def test_scores_match_a_reference_implementation(
     tmp_path_factory, first, second, local, opening, extension
 ):
     extension = min(opening, extension)
-    score, rows = align(
-        tmp_path_factory.mktemp("align"),
-        first,
-        second,
-        mode="local" if local else "global",
-        gapOpen=opening,
-        gapExtend=extension,
-    )
+    options = {"mode": "local" if local else "global", "gapOpen": opening, "gapExtend": extension}
+    score, rows = align(tmp_path_factory.mktemp("align"), first, second, **options)
     assert score["score"] == gotoh(first, second, opening, extension, local)
     if not local:
         assert [row.replace("-", "") for row in rows] == [first, second]

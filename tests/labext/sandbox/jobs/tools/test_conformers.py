@@ -132,11 +132,8 @@ def test_conformers_of_any_seed_differ(tmp_path, seed):
 def test_sdf_and_pdb_files_agree(tmp_path):
     score, rows = run(tmp_path / "out", ASPIRIN)
     found_molecules = molecules(tmp_path / "out")
-    assert (
-        len(found_molecules)
-        == score["conformers"]
-        == len(list((tmp_path / "out").glob("rank_*.pdb")))
-    )
+    files = list((tmp_path / "out").glob("rank_*.pdb"))
+    assert len(found_molecules) == score["conformers"] == len(files)
     for row, molecule in zip(rows, found_molecules, strict=True):
         assert molecule.GetProp("_Name") == f"rank_{row['rank']}"
         assert float(molecule.GetProp("energy_kcal_mol")) == float(row["energy"])

@@ -92,11 +92,8 @@ def test_negative_branch_lengths_are_set_to_zero_and_reported():
 
 
 def test_length_that_rounds_to_zero_is_not_reported():
-    tree, negative = msa_tree.without_negative_lengths(
-        msa_tree.TreeNode(
-            branches=((msa_tree.TreeNode("a"), -1e-9), (msa_tree.TreeNode("b"), -0.0))
-        )
-    )
+    leaves = ((msa_tree.TreeNode("a"), -1e-9), (msa_tree.TreeNode("b"), -0.0))
+    tree, negative = msa_tree.without_negative_lengths(msa_tree.TreeNode(branches=leaves))
     assert negative == []
     assert msa_tree.to_newick(tree) == "(a:0.000000,b:0.000000);"
 

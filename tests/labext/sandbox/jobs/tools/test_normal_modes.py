@@ -37,11 +37,8 @@ def run(out: Path, path: Path, **options):
 
 
 def analysis(places, cutoff=12.0, by_distance=False) -> normal_modes.NormalModes:
-    return normal_modes.compute_modes(
-        normal_modes.build_hessian(
-            places, normal_modes.spring_constants(places, cutoff, by_distance)
-        )
-    )
+    constants = normal_modes.spring_constants(places, cutoff, by_distance)
+    return normal_modes.compute_modes(normal_modes.build_hessian(places, constants))
 
 
 def test_tetrahedron_has_its_textbook_spectrum():

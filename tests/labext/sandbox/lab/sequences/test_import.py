@@ -298,12 +298,8 @@ def test_compressed_file_above_the_size_limit_is_refused(tmp_path, monkeypatch):
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20
 ).filter(str.isprintable)
-RECORDS = st.lists(
-    st.tuples(
-        NAMES, st.text(importing.IUPAC_LETTERS + importing.IUPAC_LETTERS.lower(), min_size=1)
-    ),
-    min_size=1,
-)
+BASES = st.text(importing.IUPAC_LETTERS + importing.IUPAC_LETTERS.lower(), min_size=1)
+RECORDS = st.lists(st.tuples(NAMES, BASES), min_size=1)
 
 
 @given(RECORDS)
@@ -311,6 +307,4 @@ def test_fasta_written_by_biopython_round_trips(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("fasta") / "some.fa"
     written = [SeqRecord(Seq(bases), id=name, description="") for name, bases in records]
     SeqIO.write(written, path, "fasta")
-    assert [
-        (sequence.name, sequence.bases) for sequence in importing.read_sequences(path)
-    ] == records
+    assert [(entry.name, entry.bases) for entry in importing.read_sequences(path)] == records

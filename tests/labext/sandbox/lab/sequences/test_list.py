@@ -84,11 +84,8 @@ def simultaneous(copied, lists_of):
 @pytest.mark.parametrize(("sort", "column", "falling"), [(k, *v) for k, v in SORTS.items()])
 def test_sort_orders_all_pages(simultaneous, sort, column, falling):
     with simultaneous.site.database.read() as session:
-        rows = session.scalars(
-            select(Sequence).where(
-                Sequence.folder_id.in_(simultaneous.folders), Sequence.archive_reason.is_(None)
-            )
-        ).all()
+        visible = Sequence.folder_id.in_(simultaneous.folders), Sequence.archive_reason.is_(None)
+        rows = session.scalars(select(Sequence).where(*visible)).all()
     expected = sorted(rows, key=lambda row: (getattr(row, column), row.id), reverse=falling)
     result = simultaneous.all({"pageSize": "7"} | ({"sort": sort} if sort else {}))
     assert [record["id"] for record in result] == [row.id for row in expected]
