@@ -252,4 +252,5 @@ class Embeddings(Resource):
 
 def _rebuild_stage(record: Record) -> str:
     done, total = record["processed"], record["total"]
-    return f"{done:,} of {total:,}" if isinstance(done, int) and isinstance(total, int) else ""
+    is_known = isinstance(done, int) and isinstance(total, int)
+    return f"Running, {done:,} of {total:,} items" if is_known else ""

@@ -376,6 +376,34 @@ def test_stage_replaces_the_phase() -> None:
     assert "Stage 1 of 2: Structure Prediction, 2 of 3 jobs so far" in static_view.render_html(P1)
 
 
+@pytest.mark.parametrize(
+    ("kind", "phase", "stage", "shown", "announced"),
+    [
+        (
+            "podcast",
+            "Running",
+            "3 of 4: speech, turn 7 of 9",
+            "Speech, turn 7 of 9",
+            "Stage 3 of 4: speech",
+        ),
+        (
+            "command",
+            "Running",
+            "Running, 1,200 of 3,000 items",
+            "Running, 1,200 of 3,000 items",
+            "Running",
+        ),
+        ("list", "Reading, 1,200 so far", "", "Reading, 1,200 so far", "Reading"),
+    ],
+)
+def test_running_counts_are_shown_but_not_announced(
+    kind: str, phase: str, stage: str, shown: str, announced: str
+) -> None:
+    progress = Progress("p1", kind, phase, stage=stage)
+    assert f"● {shown}" in words(static_view.render_html(progress))
+    assert static_view.announcement(progress) == f"p1: {announced}"
+
+
 def test_bar_reserves_room_for_later_stages() -> None:
     assert widths(P1) == pytest.approx([100 / 3, 50 / 3], abs=0.01)
     assert sum(widths(replace(P1, stage="2 of 2: Scoring PDB"))) == pytest.approx(100, abs=0.01)

@@ -18,7 +18,7 @@ from labext.errors import (
     ServiceError,
     UnreachableError,
 )
-from labext.nb import polling
+from labext.nb import NotebookClient, polling
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.commands import CommandWatch
@@ -262,3 +262,11 @@ def test_timeout_that_is_no_number_of_seconds_is_refused(timeout: Any):
     command = CommandWatch(lambda: pytest.fail("polled"), "A command")
     with pytest.raises(InputError, match="Give seconds, such as `timeout=300`"):
         command.wait(timeout)
+
+
+def test_rebuild_of_vectors_counts_items(monkeypatch: pytest.MonkeyPatch):
+    rebuild = {"status": "running", "error_message": None, "processed": 1200, "total": 3000}
+    with NotebookClient("http://127.0.0.1:1/api") as client:
+        monkeypatch.setattr(client.embeddings, "status", lambda _job: rebuild)
+        snapshot = next(client.embeddings.watch("command:1"))
+    assert snapshot.stage == "Running, 1,200 of 3,000 items"

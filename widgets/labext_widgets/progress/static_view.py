@@ -34,6 +34,9 @@ PODCAST = ("Outline", "Dialogue", "Speech", "Encoding")
 """The stages of a podcast, in the order of the service's worker."""
 
 _COUNT = re.compile(r"\b(\d{1,6}) of (\d{1,6})\b")
+_RUNNING_COUNT = re.compile(r", (?:\w+ )?[\d,]+ (?:of [\d,]+(?: \w+)?|so far)$")
+"""The end of a stage, such as `, turn 12 of 40`, that changes too often for screen readers."""
+
 _STAGE_POSITION = re.compile(r"([1-9]\d{0,3}) of ([1-9]\d{0,3})\b")
 
 
@@ -243,7 +246,8 @@ def render_lines(progress: Progress, note: str = "") -> str:
 
 def announcement(progress: Progress) -> str:
     """Return the text for screen readers, which changes only with the phase, stage or reason."""
-    summary = f"{plain(progress.subject)}: {plain(current_stage(progress))}"
+    stage = _RUNNING_COUNT.sub("", plain(current_stage(progress)))
+    summary = f"{plain(progress.subject)}: {stage}"
     return f"{summary}, {plain(progress.reason)}" if progress.reason else summary
 
 
@@ -341,14 +345,15 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
         behind = _FAILED_AFTER.get(phase, ())
         now = ("✕", phase, BAD) if outcome is Outcome.FAILED else ("■", phase, WARN)
         return [*(("✓", name, GOOD, False) for name in behind), (*now, True)]
+    now_in = current_stage(progress)
     if phase not in steps:
         if outcome is Outcome.COMPLETE:
             return [("✓", phase, GOOD, True)]
-        return [("●", phase, NEUTRAL if progress.transferred is None else BUSY, True)]
+        return [("●", now_in, NEUTRAL if progress.transferred is None else BUSY, True)]
     at = steps.index(phase)
     if outcome is Outcome.COMPLETE:
         return [("✓", step, GOOD, i == at) for i, step in enumerate(steps)]
-    return _marks_around(steps, at, ("●", current_stage(progress), BUSY))
+    return _marks_around(steps, at, ("●", now_in, BUSY))
 
 
 def _marks_around(
