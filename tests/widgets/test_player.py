@@ -88,6 +88,13 @@ class TestPicture:
             "[0:03] Guest: It lowers cAMP. So the promoter stays shut."
         )
 
+    def test_right_to_left_names_do_not_move_the_numbers_beside_them(self) -> None:
+        turns = [{"speaker": name, "dialogue": "Yes.", "start": 5} for name in ("מאיה", "אילן")]
+        html = player.render_html(parse_episode({"name": "E", "transcript": turns}))
+        facts = '<span dir="auto">מאיה</span> · <span dir="auto">אילן</span> · '
+        assert f'{facts}<span dir="auto">2 turns</span>' in html
+        assert html.count('"><span dir="auto">מאיה</span></span> <span') == 1
+
     def test_long_transcript_is_folded_and_truncated(self) -> None:
         most, rest = player.MAX_UNFOLDED_TURNS, "… and 8,005 more"
         assert "<details" not in player.render_html(parse_episode(many(most)))

@@ -153,7 +153,7 @@ def render_html(episode: Episode, audio: bytes | None = None, note: str = "") ->
     """Return the static view, whose embedded MP3 can be played without a kernel."""
     rows = [
         div(escape(episode.title), "font-weight:600;font-size:15px"),
-        div(escape(facts_text(episode)), MUTED),
+        div(" · ".join(map(_isolated, _facts(episode, speakers=True))), MUTED),
     ]
     if audio is not None:
         rows.append(_audio(audio))
@@ -173,6 +173,10 @@ def render_text(episode: Episode) -> str:
 
 def facts_text(episode: Episode, *, speakers: bool = True) -> str:
     """Return `2:05 · Host · Guest · 14 turns`, or the same without the speakers."""
+    return " · ".join(_facts(episode, speakers=speakers))
+
+
+def _facts(episode: Episode, *, speakers: bool) -> list[str]:
     facts = [] if episode.duration is None else [clock(episode.duration)]
     if speakers:
         facts += episode.speakers[:MAX_SPEAKERS]
@@ -182,7 +186,12 @@ def facts_text(episode: Episode, *, speakers: bool = True) -> str:
         if episode.turns
         else "no transcript"
     )
-    return " · ".join(facts)
+    return facts
+
+
+def _isolated(name: str) -> str:
+    """Return a name as HTML; one from right to left leaves the numbers beside it in place."""
+    return f'<span dir="auto">{escape(name)}</span>'
 
 
 def voice_colors(episode: Episode) -> dict[str, int]:
@@ -215,7 +224,7 @@ def _transcript(episode: Episode) -> str:
 
 def _row(turn: Turn, tint: int) -> str:
     edge = f"border-left:3px solid;{color('border-left-color', *VOICES[tint])}"
-    heading = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
+    heading = span(_isolated(turn.speaker), "font-weight:600") if turn.speaker else ""
     if turn.start is not None:
         heading += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
     dialogue = text_div(escaping.escape(turn.dialogue), "white-space:pre-line")
