@@ -245,6 +245,7 @@ def pages_turn(nb: NotebookPage) -> None:
     live.get_by_role("button", name="Next page").click()
     image = live.locator("img")
     wait_until(lambda: str(image.get_attribute("alt")).startswith("Page 2"))
+    assert live.get_by_role("status").text_content() == "Page 2 of 2", "it is announced"
     assert live.get_by_role("button", name="Next page").get_attribute("aria-disabled") == "true"
     number.press("PageUp")
     wait_until(lambda: str(image.get_attribute("alt")).startswith("Page 1"))

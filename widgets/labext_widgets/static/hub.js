@@ -171,6 +171,9 @@ function sourcePages(root, handle) {
     if (event.key === "Enter") goToTyped();
   });
   const status = createElement("span", "", { role: "status", "aria-live": "polite" });
+  const spokenPage = createElement("span", "labext-visually-hidden");
+  const count = createElement("span");
+  status.append(spokenPage, count);
   const toolbar = createElement("div", "labext-buttons", { role: "toolbar", "aria-label": "Pages" });
   toolbar.append(previous, number, status, next);
   const content = createElement("div");
@@ -192,7 +195,8 @@ function sourcePages(root, handle) {
     const { page, pages, html, error } = handle.state;
     if (page === requested || error) root.removeAttribute("aria-busy");
     if (error || !root.hasAttribute("aria-busy")) requested = page;
-    status.textContent = error || `of ${pages}`;
+    spokenPage.textContent = error ? "" : `Page ${page} `;
+    count.textContent = error || `of ${pages}`;
     const open = content.querySelector("details")?.open ?? false;
     morph(content, html);
     const folded = content.querySelector("details");
