@@ -110,6 +110,12 @@ def test_lock_file_names_no_registry() -> None:
     assert all("integrity" in package for name, package in lock["packages"].items() if name)
 
 
+def test_numbers_do_not_depend_on_the_language_of_the_browser() -> None:
+    sources = {path.name: path.read_text() for path in (WIDGETS / "js").rglob("*.js")}
+    assert "format.js" in sources
+    assert not [name for name, source in sources.items() if "toLocaleString()" in source]
+
+
 def test_style_sheets_share_no_class() -> None:
     """The styles of every bundle on a page apply to the views of all others."""
     alone = re.compile(r"\.(labext-[\w-]+)(?:\[[^\]]*\]|::?[\w-]+(?:\([^)]*\))?)*")

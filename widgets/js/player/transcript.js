@@ -2,7 +2,7 @@
 // away: then scrolling resumes once the current turn is in view again.
 
 import { createButton, createElement } from "../dom.js";
-import { formatTime } from "../format.js";
+import { formatNumber, formatTime } from "../format.js";
 
 const BATCH_SIZE = 150; // turns rendered before the first frame, and in each later one
 const SETTLE_FRAMES = 6; // after which turns that came into view have their real height
@@ -105,7 +105,7 @@ export class Transcript {
     if (this.#list.children.length < this.#turns.length) {
       this.#renderFrame = requestAnimationFrame(() => this.#render(omitted));
     } else if (omitted) {
-      const text = `… and ${omitted.toLocaleString()} more`;
+      const text = `… and ${formatNumber(omitted)} more`;
       this.element.append(createElement("div", "labext-dim", {}, text));
     }
   }

@@ -176,6 +176,7 @@ function formatTime(seconds) {
   const pad = (number) => String(number).padStart(2, "0");
   return hours ? `${hours}:${pad(minutes)}:${pad(rest)}` : `${minutes}:${pad(rest)}`;
 }
+var formatNumber = (value) => value.toLocaleString("en");
 
 // js/player/controls.js
 var RATES = [0.75, 1, 1.25, 1.5, 1.75, 2];
@@ -354,7 +355,7 @@ var Transcript = class {
     if (this.#list.children.length < this.#turns.length) {
       this.#renderFrame = requestAnimationFrame(() => this.#render(omitted));
     } else if (omitted) {
-      const text = `… and ${omitted.toLocaleString()} more`;
+      const text = `… and ${formatNumber(omitted)} more`;
       this.element.append(createElement("div", "labext-dim", {}, text));
     }
   }
