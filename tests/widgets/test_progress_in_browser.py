@@ -84,6 +84,8 @@ def test_bar_has_the_colors_width_and_motion_that_the_page_asks_for(
     assert nb.output().evaluate(TINT) == "rgb(76, 175, 80)"
     nb.page.emulate_media(forced_colors="active")
     assert nb.output().evaluate(TINT) == "rgb(76, 175, 80)"
+    square = nb.output().locator(".labext-bar + div span span").first
+    assert square.evaluate("e => getComputedStyle(e).color") == "rgb(76, 175, 80)"
     nb.page.set_viewport_size({"width": 620, "height": 700})
     nb.page.wait_for_function(
         "() => document.querySelector('.labext-live').getBoundingClientRect().width < 400"

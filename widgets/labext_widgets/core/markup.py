@@ -37,8 +37,10 @@ WRAPPED = "overflow-wrap:break-word"
 
 MUTED = "opacity:0.7"
 FAINT = "background-color:rgba(128,128,128,0.25)"
-TRACK = f"{FAINT};forced-color-adjust:none"
-"""The background of a bar, which keeps its colors in high-contrast modes."""
+COLORED = "forced-color-adjust:none"
+"""The style of what keeps its colors in high-contrast modes, such as a bar and its legend."""
+TRACK = f"{FAINT};{COLORED}"
+"""The background of a bar."""
 
 PRINTED_WHOLE = "<style>@media print{.labext-scrolled{max-height:none!important}}</style>"
 """A rule for elements that are scrolled: paper would show the visible part only.

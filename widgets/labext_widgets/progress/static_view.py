@@ -12,6 +12,7 @@ from labext.progress import Outcome, Part, Progress
 from labext_widgets.core.markup import (
     BAD,
     BUSY,
+    COLORED,
     GOOD,
     MUTED,
     NEUTRAL,
@@ -435,12 +436,16 @@ def _legend(progress: Progress) -> str:
         return ""
     entries = [
         span(
-            f"{span('■', color('color', *item.tint))} {item.number:,} {escape(item.state)}",
+            f"{_square(item.tint)} {item.number:,} {escape(item.state)}",
             "overflow-wrap:break-word;min-width:0",
         )
         for item in _segments(progress)
     ]
     return div(" ".join(entries), "display:flex;flex-wrap:wrap;gap:0 16px")
+
+
+def _square(tint: tuple[str, str]) -> str:
+    return span("■", f"{color('color', *tint)};{COLORED}")
 
 
 def _reason(progress: Progress) -> str:
