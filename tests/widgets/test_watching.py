@@ -413,6 +413,17 @@ def test_interrupted_list_says_nothing_of_resuming(clock: FakeClock, bar: FakeSu
     assert last.outcome is Outcome.STOPPED
 
 
+@pytest.mark.parametrize(("more", "phase"), [((), "Fetching"), (("Sending",), "Sending")])
+def test_transfer_has_a_phase_from_the_start(
+    more: tuple[str, ...], phase: str, clock: FakeClock, bar: FakeSurface
+) -> None:
+    with Transfer("paper.pdf", "source", "%nb add paper.pdf", *more, clock=clock) as moving:
+        for clock.now in (0.0, 2.0):
+            moving.bytes(1, 20)
+        moving.end("Added.")
+    assert [progress.phase for progress in bar.shown] == [phase]
+
+
 def test_transfer_without_surface_shows_only_its_message(
     monkeypatch: pytest.MonkeyPatch, clock: FakeClock, messages: list[str]
 ) -> None:

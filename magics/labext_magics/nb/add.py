@@ -191,7 +191,7 @@ def _send_items(
 
     added: list[Record] = []
     name = str(new[0]) if len(new) == 1 else messages.pluralize(len(new), "source")
-    with labext_widgets.Transfer(name, "source", call.line) as transfer:
+    with labext_widgets.Transfer(name, "source", call.line, "Sending") as transfer:
         if title is None:
             call.nb.sources.add(
                 new,

@@ -36,17 +36,24 @@ class Transfer:
         subject: the name of the object transferred, as the user knows it.
         kind: its kind in one word, such as `results`.
         again: the line that resumes the transfer.
+        phase: the first phase.
 
     Raises:
         TransferInterrupted: the kernel was interrupted within the context.
     """
 
     def __init__(
-        self, subject: str, kind: str, again: str, *, clock: Callable[[], float] = time.monotonic
+        self,
+        subject: str,
+        kind: str,
+        again: str,
+        phase: str = "Fetching",
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._subject, self._kind, self._again = subject, kind, again
         self._clock = clock
-        self._phase = ""
+        self._phase = phase
         self._transferred = 0
         self._size: int | None = None
         self._began: float | None = None
@@ -91,7 +98,7 @@ class Transfer:
             self._draw(lambda surface: surface.finish(self._progress(outcome)))
         if interrupted:
             at = " at ".join(["", *static_view.format_counts(self._progress())])
-            message = f"{self._phase or 'The transfer'} was stopped{at}."
+            message = f"{self._phase} was stopped{at}."
             raise TransferInterrupted(message, f"`{self._again}` continues from there.") from None
 
     def _progress(self, outcome: Outcome | None = None) -> Progress:
@@ -135,8 +142,7 @@ class ListProgress(Transfer):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(subject, kind, "", clock=clock)
-        self._phase = phase
+        super().__init__(subject, kind, "", phase, clock=clock)
 
     def items(self, received: int, total: int | None) -> None:
         """Record the number of items received, and their total; may be called at any rate."""
