@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from notebook_page import NotebookPage
@@ -17,7 +18,8 @@ frame = pd.DataFrame({"a": range(10), "b": range(10)})
 labext_widgets.table_plot(frame, "t", x="a", y="b", kind="scatter")"""
 GALLERY = """from labext_widgets.results import JobFiles, open_gallery
 svg = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
-open_gallery("batch", [JobFiles(f"j{n}", ["a.svg"], lambda _: svg) for n in range(13)])"""
+open_gallery("batch", [
+    JobFiles(f"j{n}", ["a.svg"], lambda _: svg, scores={"energy": -n}) for n in range(13)])"""
 ALIGNMENT = 'labext_widgets.alignment_view(">a\\nACGT\\n>b\\nACGA\\n")'
 PLAYER = """import labext_widgets
 turns = [{"speaker": "A", "dialogue": "Hello."}]
@@ -102,3 +104,23 @@ def test_ends_of_views(page_of: Pages) -> None:
     number.press("Enter")
     wait_until(lambda: number.input_value() == "2")
     assert "two" in nb.output(4).inner_text()
+
+
+def test_gallery_sorted_while_the_kernel_is_busy_opens_the_job_that_was_clicked(
+    page_of: Pages, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go on"
+    wait = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.05)"
+    nb = page_of().write(GALLERY, wait).open()
+    nb.run(0)
+    gallery = nb.output(0)
+    gallery.locator(".labext-card").first.wait_for()
+    nb.idle()
+    nb.run(1)
+    wait_until(lambda: nb.kernel_status() == "busy")
+    gallery.locator("select").select_option("energy")
+    gallery.get_by_role("button", name="Open j1 below").press("Enter")
+    go_on.touch()
+    gallery.get_by_role("img", name="j1: a.svg").wait_for()
+    assert gallery.locator(".labext-card strong").first.inner_text() == "j12"
+    assert gallery.evaluate(FOCUSED) == "Open j1 below"

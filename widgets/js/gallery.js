@@ -46,6 +46,9 @@ export function gallery(root, handle, mountCard = null) {
   }
 
   function render(newState) {
+    const focused = grid.contains(document.activeElement)
+      ? state.cards[document.activeElement.closest(".labext-card").dataset.index].name
+      : null;
     state = newState;
     endAll();
     grid.removeAttribute("aria-busy");
@@ -59,6 +62,10 @@ export function gallery(root, handle, mountCard = null) {
     const jobs = pluralize(state.count, "job");
     status.textContent = state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${jobs}` : jobs;
     grid.replaceChildren(...state.cards.map(createCard));
+    if (focused !== null) {
+      const index = state.cards.findIndex(({ name }) => name === focused);
+      grid.children[Math.max(index, 0)].querySelector("button")?.focus({ preventScroll: true });
+    }
     for (const [index, card] of [...grid.children].entries()) {
       if (mountCard && state.cards[index].loads) visible.observe(card);
     }
@@ -78,7 +85,7 @@ export function gallery(root, handle, mountCard = null) {
     const open = createButton("Open", `Open ${name} below`, () =>
       handle.guard(() => {
         revealOutputBelow();
-        handle.send({ do: "open", index });
+        handle.send({ do: "open", name });
       }),
     );
     card.append(frame, open);

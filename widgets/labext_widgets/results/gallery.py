@@ -212,17 +212,23 @@ class Gallery(LiveOutput):
             self.show_page(page)
         elif action == "sort" and (score := content.get("score")) in ("", *self.scores):
             self.sort(score or None, ascending=content.get("ascending") is not False)
-        elif action in ("load", "open") and isinstance(index := content.get("index"), int):
+        elif action == "open":
+            card = self._find_card(content.get("name"))
+            if card is not None and card.view is not None:
+                detail.show(card.view)
+        elif action == "load" and isinstance(index := content.get("index"), int):
             cards = self.cards()
-            if not 0 <= index < len(cards) or cards[index].view is None:
-                return
-            if action == "open":
-                detail.show(cards[index].view)
-            elif _is_structure(cards[index]):
+            if 0 <= index < len(cards) and _is_structure(cards[index]):
                 state = cards[index].view.state()
                 source = state.pop("content")
                 loaded = {"index": index, "page": self.page, "sort": self.sorted_by or ""}
                 output.send({"loaded": {**loaded, "state": state}}, [source])
+
+    def _find_card(self, name: object) -> _Card | None:
+        """Return the card of a job, which may have left the page since it was clicked."""
+        shown = (card for card in self.cards() if plain(card.entry.name) == name)
+        others = (_open_card(entry) for entry in self._entries if plain(entry.name) == name)
+        return next(shown, None) or next(others, None)
 
 
 def _open_card(entry: Entry) -> _Card:
