@@ -223,6 +223,16 @@ def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     nb.wait_until_removed(nb.output().locator(".labext-live"))
 
 
+def test_turn_clicked_before_the_audio_is_loaded_is_played(page_of: Pages, mp3: str) -> None:
+    nb = page_of().write(PLAY.format(sound=mp3, record=record(), embed=False)).open()
+    nb.run(0)
+    nb.output().locator(".labext-live .labext-dialogue").nth(5).click()
+    wait_until(lambda: spoken(nb) == 5)
+    wait_until(lambda: spoken(nb) != 5)
+    assert spoken(nb) > 5
+    assert nb.errors == []
+
+
 def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server: Server) -> None:
     nb = page_of().write(PLAY.format(sound=mp3, record=record(), embed=True), COUNT).open()
     nb.run(0)

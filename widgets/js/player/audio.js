@@ -18,6 +18,7 @@ export class EpisodeAudio {
   #id = Math.random().toString(36).slice(2);
   #playWhenReady = false;
   #requested = false;
+  #loaded = false; // until then the audio is at its start, whatever the position
   #blobUrl = "";
   #timer = 0;
   #interval = 0;
@@ -80,7 +81,7 @@ export class EpisodeAudio {
   seek(seconds) {
     if (seconds === Infinity && !this.duration) return; // the end is not known yet
     this.position = Math.min(Math.max(seconds, 0), this.duration || Infinity);
-    if (this.audio.readyState > 0) this.audio.currentTime = this.position;
+    if (this.#loaded) this.audio.currentTime = this.position;
     this.#update();
   }
 
@@ -127,7 +128,9 @@ export class EpisodeAudio {
 
   #open(url) {
     const { audio } = this;
+    this.#loaded = false;
     const onLoaded = () => {
+      this.#loaded = true;
       if (this.position) audio.currentTime = this.position;
       this.#showMessage("");
       if (this.#playWhenReady) this.play();
@@ -151,7 +154,7 @@ export class EpisodeAudio {
 
   #update() {
     const { audio } = this;
-    if (audio.readyState > 0 && !audio.seeking) this.position = audio.currentTime;
+    if (this.#loaded && !audio.seeking) this.position = audio.currentTime;
     clearInterval(this.#interval);
     // timeupdate fires four times per second, too rarely for short turns
     if (!audio.paused) this.#interval = setInterval(() => this.#tick(), 100);

@@ -41,6 +41,8 @@ var EpisodeAudio = class {
   #id = Math.random().toString(36).slice(2);
   #playWhenReady = false;
   #requested = false;
+  #loaded = false;
+  // until then the audio is at its start, whatever the position
   #blobUrl = "";
   #timer = 0;
   #interval = 0;
@@ -95,7 +97,7 @@ var EpisodeAudio = class {
   seek(seconds) {
     if (seconds === Infinity && !this.duration) return;
     this.position = Math.min(Math.max(seconds, 0), this.duration || Infinity);
-    if (this.audio.readyState > 0) this.audio.currentTime = this.position;
+    if (this.#loaded) this.audio.currentTime = this.position;
     this.#update();
   }
   close() {
@@ -137,7 +139,9 @@ var EpisodeAudio = class {
   }
   #open(url) {
     const { audio } = this;
+    this.#loaded = false;
     const onLoaded = () => {
+      this.#loaded = true;
       if (this.position) audio.currentTime = this.position;
       this.#showMessage("");
       if (this.#playWhenReady) this.play();
@@ -158,7 +162,7 @@ var EpisodeAudio = class {
   }
   #update() {
     const { audio } = this;
-    if (audio.readyState > 0 && !audio.seeking) this.position = audio.currentTime;
+    if (this.#loaded && !audio.seeking) this.position = audio.currentTime;
     clearInterval(this.#interval);
     if (!audio.paused) this.#interval = setInterval(() => this.#tick(), 100);
     this.#handle.guard(() => this.#callbacks.onProgress());
