@@ -124,3 +124,7 @@ def test_gallery_sorted_while_the_kernel_is_busy_opens_the_job_that_was_clicked(
     gallery.get_by_role("img", name="j1: a.svg").wait_for()
     assert gallery.locator(".labext-card strong").first.inner_text() == "j12"
     assert gallery.evaluate(FOCUSED) == "Open j1 below"
+    nb.page.emulate_media(forced_colors="active", color_scheme="dark")
+    picture = gallery.locator(".labext-card-picture").first
+    background = picture.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert background == "rgb(255, 255, 255)", "it may be transparent"

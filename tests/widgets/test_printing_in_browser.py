@@ -1,4 +1,4 @@
-"""Saved views on paper and in narrow windows."""
+"""Saved views on paper, in narrow windows and with forced colors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from labext.frames.views import ROWS, frame_html
 from labext_widgets.core.markup import scrolled
+from labext_widgets.core.picture import PictureView
+from labext_widgets.drawings.canvas import Drawing
 from labext_widgets.progress.job_log import Excerpt
 from labext_widgets.results import JobFiles, open_gallery
 
@@ -42,6 +44,16 @@ def test_cards_of_a_saved_gallery_share_a_row_on_paper(page: Any) -> None:
     page.set_content(f"<div style='width: 510px'>{html}</div>")
     first, second = (card.bounding_box() for card in page.get_by_role("img").all())
     assert first["y"] == second["y"]
+
+
+@pytest.mark.parametrize(
+    "view", [PictureView(SVG, "a.svg"), Drawing("a", SVG.decode(), "s", [], [])]
+)
+def test_pictures_are_on_white_with_forced_colors(page: Any, view: Any) -> None:
+    page.set_content(view.html())
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    background = page.get_by_role("img").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
 
 
 def test_long_names_stay_within_their_cards_of_a_saved_gallery(page: Any) -> None:

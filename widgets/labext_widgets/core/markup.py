@@ -41,6 +41,8 @@ COLORED = "forced-color-adjust:none"
 """The style of what keeps its colors in high-contrast modes, such as a bar and its legend."""
 TRACK = f"{FAINT};{COLORED}"
 """The background of a bar."""
+PAPER = f"background-color:#ffffff;{COLORED}"
+"""The background of a picture that is drawn for paper, and may be transparent."""
 
 PRINTED_WHOLE = "<style>@media print{.labext-scrolled{max-height:none!important}}</style>"
 """A rule for elements that are scrolled: paper would show the visible part only.

@@ -8,7 +8,16 @@ from typing import Any, Literal
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
+from labext_widgets.core.markup import (
+    MUTED,
+    PAPER,
+    WRAPPED,
+    data_uri,
+    div,
+    escape,
+    plain,
+    view_html,
+)
 
 MAX_PICTURE_BYTES = 2_000_000
 """Maximum size of a picture; with a larger one, a notebook would be slow to open."""
@@ -77,5 +86,5 @@ def drawing_html(svg: str, lines: Sequence[str], width: int) -> str:
 
 def image_html(content: bytes, media_type: str, alt: str) -> str:
     """Return an image on a light panel, since drawings are made for paper."""
-    style = "max-width:100%;height:auto;max-height:640px;background-color:#ffffff;border-radius:4px"
+    style = f"max-width:100%;height:auto;max-height:640px;{PAPER};border-radius:4px"
     return f'<img src="{data_uri(content, media_type)}" alt="{escape(alt)}" style="{style}">'

@@ -11,7 +11,16 @@ from typing import Any
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
+from labext_widgets.core.markup import (
+    MUTED,
+    PAPER,
+    WRAPPED,
+    data_uri,
+    div,
+    escape,
+    plain,
+    view_html,
+)
 
 INK, MUTED_INK, RULE, PALE = "#222222", "#555555", "#8c8c8c", "#d9dde2"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
@@ -163,10 +172,7 @@ def _channels(color: str) -> tuple[int, int, int]:
 MAX_ROWS = 100_000
 """Maximum number of rows of a table that is drawn."""
 
-_IMAGE = (
-    "max-width:100%;height:auto;background-color:#ffffff;border-radius:4px;padding:6px;"
-    "box-sizing:border-box"
-)
+_IMAGE = f"max-width:100%;height:auto;{PAPER};border-radius:4px;padding:6px;box-sizing:border-box"
 _ROW = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px"
 
 

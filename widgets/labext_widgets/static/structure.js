@@ -1725,6 +1725,7 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
   overflow: hidden;
   background: #fff;
   border-radius: 4px;
+  forced-color-adjust: none;
 }
 
 .labext-card-picture img {
