@@ -56,11 +56,13 @@ def test_pictures_are_on_white_with_forced_colors(page: Any, view: Any) -> None:
     assert background == "rgb(255, 255, 255)"
 
 
-def test_long_names_stay_within_their_cards_of_a_saved_gallery(page: Any) -> None:
+@pytest.mark.parametrize("width", [240, 200])
+def test_long_names_stay_within_their_cards_of_a_saved_gallery(page: Any, width: int) -> None:
     html, _ = open_gallery("batch", [JobFiles("x" * 90, ["a.svg"], lambda _: SVG)])._render()
-    page.set_content(f"<div style='width: 240px'>{html}</div>")
+    page.set_content(f"<!doctype html><div style='width: {width}px'>{html}</div>")
     card = page.locator("div:has(> strong)")
     assert card.evaluate("(e) => e.scrollWidth === e.clientWidth")
+    assert page.evaluate("document.body.firstElementChild.scrollWidth") == width
 
 
 def test_fields_of_a_record_fit_a_narrow_window(page: Any) -> None:

@@ -28,7 +28,7 @@ MAX_PAGE_BYTES = 190_000
 """Maximum size of the pictures of a saved page; the pictures beyond are replaced by a note."""
 
 _GRID = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(220px,1fr));gap:12px;"
+    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(220px,100%),1fr));gap:12px;"
     "max-width:1200px"
 )
 _CARD = (

@@ -1696,7 +1696,7 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
 
 .labext-grid {
   display: grid;
-  grid-template-columns: repeat(auto-fill, minmax(220px, 1fr));
+  grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr));
   gap: 12px;
   margin-top: 8px;
 }
