@@ -140,6 +140,7 @@ def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
     nb.wait_for_text("Two things follow")
     nb.idle()
     assert SECOND in live.inner_text(), "a dollar is a dollar, no formula"
+    assert nb.panel.evaluate("e => e.contains(document.activeElement)"), "keys work on"
     assert nb.output().locator(".jp-OutputArea-output").count() == 1, "it is displayed once"
 
 

@@ -218,9 +218,11 @@ def fits_a_narrow_page(nb: NotebookPage) -> None:
 def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     """After the kernel has ended, the static view shows the transcript and why audio is missing."""
     assert "data:audio" not in nb.wait_for_saved_html("Transcript")
+    nb.output().locator(".labext-play").focus()
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     nb.wait_for_text("The audio needs the kernel")
     nb.wait_until_removed(nb.output().locator(".labext-live"))
+    assert nb.panel.evaluate("e => e.contains(document.activeElement)"), "keys work on"
 
 
 def test_turn_clicked_before_the_audio_is_loaded_is_played(page_of: Pages, mp3: str) -> None:

@@ -4,7 +4,7 @@
 //
 // state: {html, announcement, busy, complete}
 
-import { createElement } from "./dom.js";
+import { createElement, focusCell } from "./dom.js";
 import { morph } from "./morph.js";
 
 const MARK = ".labext-cite";
@@ -95,12 +95,14 @@ export function answer(root, handle) {
     const streaming = state.complete === complete;
     const previous = streaming ? openIndex : -1;
     const expanded = streaming ? citations().map((citation) => citation.open) : [];
+    const focused = content.contains(document.activeElement);
     closePassage();
     if (!streaming) content.replaceChildren();
     complete = state.complete;
     morph(content, state.html);
     citations().forEach((citation, i) => (citation.open = expanded[i] ?? false));
     if (previous >= 0) openPassage(previous);
+    if (focused && !content.contains(document.activeElement)) focusCell(root);
     root.classList.toggle("labext-busy", state.busy);
     if (announcement.textContent !== state.announcement) {
       announcement.textContent = state.announcement;

@@ -47,6 +47,7 @@ export class Mount {
 
   close() {
     this.#dispose();
+    if (this.element.contains(document.activeElement)) focusCell(this.element);
     this.element.remove();
     this.#placeholder?.classList.remove(MOUNTED);
   }

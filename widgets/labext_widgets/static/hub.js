@@ -128,12 +128,14 @@ function answer(root, handle) {
     const streaming = state.complete === complete;
     const previous = streaming ? openIndex : -1;
     const expanded = streaming ? citations().map((citation) => citation.open) : [];
+    const focused = content.contains(document.activeElement);
     closePassage();
     if (!streaming) content.replaceChildren();
     complete = state.complete;
     morph(content, state.html);
     citations().forEach((citation, i) => citation.open = expanded[i] ?? false);
     if (previous >= 0) openPassage(previous);
+    if (focused && !content.contains(document.activeElement)) focusCell(root);
     root.classList.toggle("labext-busy", state.busy);
     if (announcement.textContent !== state.announcement) {
       announcement.textContent = state.announcement;
@@ -433,6 +435,7 @@ var Mount = class {
   }
   close() {
     this.#dispose();
+    if (this.element.contains(document.activeElement)) focusCell(this.element);
     this.element.remove();
     this.#placeholder?.classList.remove(MOUNTED);
   }
