@@ -370,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, LabextError) and folder.is_server():
             log.error("The server does not start. %s", error)
         else:
-            log.exception("The sandbox could not be served.")
+            log.exception("The %s could not be served.", folder.kind)
         return _report_failure(error, folder)
     finally:
         lock.release()

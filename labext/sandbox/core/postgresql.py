@@ -110,6 +110,7 @@ def make_engine(text: str) -> Engine:
             max_overflow=25,
             connect_args={
                 "application_name": "labext",
+                "client_encoding": "utf8",
                 "connect_timeout": 10,
                 "options": _options(options),
                 **KEEPALIVES,
@@ -140,6 +141,21 @@ def _begin_transaction(connection: Connection) -> None:
         columns.append(f"pg_advisory_xact_lock({LOCK_CLASS}, {_WRITE_LOCK})")
     if columns:
         connection.exec_driver_sql(f"SELECT {', '.join(columns)}")
+
+
+def check_encoding(engine: Engine) -> None:
+    """Check that a database can store every text.
+
+    Raises:
+        SetupError: it has another encoding than UTF8, such as that of a cluster without a locale.
+    """
+    with engine.connect() as connection:
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise SetupError(
+            f"The database {engine.url.database} has the encoding {encoding}, not UTF8.",
+            "Create another one with `createdb --encoding UTF8 --locale C --template template0`.",
+        )
 
 
 def is_used_by(session: Session) -> bool:

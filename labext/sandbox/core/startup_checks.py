@@ -198,7 +198,7 @@ def exclusive_database(folder: DataFolder) -> Iterator[postgresql.DatabaseLock |
         yield None
         return
     with open_database(folder) as database:
-        database.table_names()  # explains why it cannot be reached
+        postgresql.check_encoding(database.engine)  # explains why it cannot be reached
     lock = postgresql.DatabaseLock(folder.database_url, folder.path)
     lock.acquire()
     try:

@@ -11,10 +11,12 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, func, insert, select, text, update
 from sqlalchemy.exc import InternalError, OperationalError
 
-from labext.errors import InputError
+from labext.errors import InputError, SetupError
 from labext.redaction import mask
 from labext.sandbox.core import postgresql
+from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database, after_commit, text_table
+from labext.sandbox.core.startup_checks import exclusive_database
 
 TABLES = MetaData()
 COUNTER = Table("counter", TABLES, Column("n", Integer, nullable=False))
@@ -234,6 +236,18 @@ def test_unreachable_database_is_explained_without_its_password(each_database):
     assert "Check that PostgreSQL runs" in str(error.next_step)
     assert "\n" not in error.message
     assert "hidden" not in f"{error.message} {error.next_step}"
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_database_that_cannot_store_every_text_is_refused(postgresql_server, tmp_path, encoding):
+    name = f"encoded_{encoding.lower()}"
+    locale = "TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C'"
+    postgresql_server.run(f"CREATE DATABASE {name} ENCODING {encoding} {locale}")
+    folder = DataFolder(tmp_path)
+    folder.request_database(postgresql_server.url(name))
+    refused = pytest.raises(SetupError, match=f"{name} has the encoding {encoding}, not UTF8")
+    with refused, exclusive_database(folder):
+        pass
 
 
 @ON_POSTGRESQL
