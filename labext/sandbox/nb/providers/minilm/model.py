@@ -53,6 +53,8 @@ def embed_tokens(texts: Sequence[str]) -> Iterator[NDArray[np.float32]]:
 
 @functools.cache
 def _cached_session() -> Any:
+    # It would store an identifier of the user, and report its use to its vendor.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()

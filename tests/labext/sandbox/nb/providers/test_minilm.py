@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +28,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_model_is_used_without_a_cache_folder(folder):
     folder.parent.write_text("a file where the folder should be")
     assert model.embed(["arabinose"]).shape == (1, model.DIMENSIONS)
+
+
+def test_use_of_the_model_is_not_reported_to_the_vendor_of_its_runtime(folder, tmp_path):
+    model.embed(["arabinose"])
+    home = tmp_path / "home"
+    home.mkdir()
+    # ONNX Runtime reports nothing from a CI.
+    environment = {name: os.environ[name] for name in ("PATH", "LABEXT_CACHE_DIR")}
+    script = "from labext.sandbox.nb.providers.minilm import model; model.embed(['arabinose'])"
+    subprocess.run(
+        [sys.executable, "-c", script], env=environment | {"HOME": str(home)}, check=True
+    )
+    assert [*home.rglob("*")] == [], "events that wait to be sent"
 
 
 def test_model_is_built_once_and_again_if_damaged_or_changed(folder, tmp_path, monkeypatch):
