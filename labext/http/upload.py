@@ -278,6 +278,8 @@ def on_store_error(
     step = None
     if status == 404:
         kind, step = NotFoundError, f"{transfer.capitalize()} it again."
+    elif status == 413:
+        step = "Choose a smaller file, or ask the administrator of the service for a larger limit."
     elif status in _EXPIRED:
         kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
         summary = f"The address for the {transfer} of {name} is invalid or has expired"

@@ -170,6 +170,7 @@ def test_refused_upload_is_an_error_and_not_repeated(
     assert expected_message in caught.value.message
     assert (caught.value.status, caught.value.method) == (status, "PUT")
     assert caught.value.server == "Sorry"
+    assert ("for a larger limit" in str(caught.value.next_step)) == (status == 413)
     assert server.count == 1
 
 
