@@ -292,6 +292,15 @@ def _configure_provider(session: Session, site: Site) -> None:
 
     Does nothing if an administrator has configured another provider or removed it.
     """
+    own = own_configuration_url(site)
     campus = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one_or_none()
-    if campus is not None and is_own_configuration(site, campus.configuration_url or ""):
-        campus.configuration_url = own_configuration_url(site)
+    if campus is not None and campus.configuration_url is not None:
+        former = session.get(Seeded, _provider_name(campus.configuration_url))
+        if former is not None or is_own_configuration(site, campus.configuration_url):
+            campus.configuration_url = own
+    mark_seeded(session, Seeded, _provider_name(own))
+
+
+def _provider_name(url: str) -> str:
+    """Return the name under which an address of the provider is recorded."""
+    return f"provider {url}"[:200]

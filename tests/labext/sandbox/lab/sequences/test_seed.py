@@ -137,16 +137,15 @@ def test_removed_objects_are_not_seeded_again(site):
     assert contents(site) == before
 
 
-def test_provider_address_follows_its_port(site):
-    moved = replace(site, origins={**site.origins, PROVIDER_ENDPOINT: "https://localhost:29999"})
-    seed.seed(moved)
-    with site.database.read() as session:
-        tenant = campus(session)
-        assert tenant.enterprise
-        assert tenant.audience == DEFAULT_AUDIENCE
-        address = "https://localhost:29999/.well-known/openid-configuration"
-        assert tenant.configuration_url == address
-        assert campus(session, CLINIC).configuration_url is None
+def test_provider_address_follows_its_port_and_host(site):
+    for origin in ("https://localhost:29999", "https://lab.example.org:8446", "https://id.x.org"):
+        seed.seed(replace(site, origins={**site.origins, PROVIDER_ENDPOINT: origin}))
+        with site.database.read() as session:
+            tenant = campus(session)
+            assert tenant.enterprise
+            assert tenant.audience == DEFAULT_AUDIENCE
+            assert tenant.configuration_url == f"{origin}/.well-known/openid-configuration"
+            assert campus(session, CLINIC).configuration_url is None
 
 
 def test_provider_set_by_an_administrator_is_kept(site):
