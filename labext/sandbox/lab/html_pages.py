@@ -43,8 +43,6 @@ pre {{ overflow-x: auto; }}
 </html>
 """
 
-_SANDBOX_NOTE = "<p>This is a local laboratory platform for learning and testing.</p>"
-
 
 def render_page(title: str, content: str, *, width: str = "30rem") -> str:
     """Return a page with a title in plain text and content in HTML."""
@@ -76,7 +74,6 @@ def sequence_page(record: Record) -> bytes:
         bases[start : start + LINE_LENGTH] for start in range(0, len(bases), LINE_LENGTH)
     )
     content = [
-        _SANDBOX_NOTE,
         _html_table((), ((name, value) for name, value in properties.items() if value)),
         "<h2>Annotations</h2>",
         _html_table(map(str.title, columns), annotations),
@@ -89,13 +86,13 @@ def sequence_page(record: Record) -> bytes:
 
 def error_page(message: str, status: int) -> bytes:
     """Return the page of an error."""
-    content = f'<p role="alert">{escape(message)}</p>{_SANDBOX_NOTE}'
+    content = f'<p role="alert">{escape(message)}</p>'
     if status == 401:
         content += (
             "<p>Sign in with the credentials of the API: an API key as the user name and an "
             "empty password.</p>"
         )
-    return render_page("Local laboratory platform", content).encode()
+    return render_page("Laboratory platform", content).encode()
 
 
 def _html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -106,10 +103,9 @@ def _html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     return f"<table>{f'<tr>{header}</tr>' if header else ''}{body}</table>"
 
 
-SIGN_IN_TITLE = "Sign in to the sandbox"
+SIGN_IN_TITLE = "Sign in to the laboratory platform"
 
-_SIGN_IN_FORM = """<p>This is the identity provider of a local laboratory platform for learning and
-testing. {about}</p>
+_SIGN_IN_FORM = """<p>{about}</p>
 <form method="post" action="/authorize">
 <input type="hidden" name="request" value="{request}">
 <p><label for="email">User</label></p>

@@ -202,5 +202,6 @@ def test_sign_in_page_of_a_server_names_its_command_but_no_users(server, admin):
         endpoints["authorization_endpoint"], params=query, verify=ca(server), timeout=30
     )
     assert "labext server lab users secret EMAIL" in page.text
+    assert "sandbox" not in page.text
     assert "listed@lab.example.org" not in page.text
     assert 'name="email" type="email" value="&quot;&gt;&lt;script&gt;"' in page.text
