@@ -523,7 +523,7 @@ def remove_provider(admin: Admin) -> Result:
 def set_user_secrets(admin: Admin, state: str) -> Result:
     """Require users' secrets at the built-in provider, or not; for the tenant campus.
 
-    Without them every account of this machine can sign in as any user: switch them off only for a
+    Without them everyone who can reach it can sign in as any user: switch them off only for a
     demonstration.
     """
     changed = admin.set_user_secrets(state == "required")
@@ -542,8 +542,8 @@ def _user_secrets(record: Record) -> str:
     if record["user_secrets"]:
         return "The built-in provider asks users for their secrets."
     return (
-        "The built-in provider does not ask users for a secret: every account of this "
-        "machine can sign in as any of them."
+        "The built-in provider does not ask users for a secret: everyone who can reach it can "
+        "sign in as any of them."
     )
 
 

@@ -101,8 +101,8 @@ class NotebookAdministration(Administration):
         """Require no password from the next request on."""
         require_confirmation(
             yes,
-            "This would remove the password of the notebook service: anyone who can reach it on "
-            "this machine may read and change all that is in it.",
+            "This would remove the password of the notebook service: anyone who can reach it may "
+            "read and change all that is in it.",
         )
         with self.database.write() as session:
             settings.set_setting(session, settings.PASSWORD, None)
@@ -111,11 +111,11 @@ class NotebookAdministration(Administration):
         return {"password": False}
 
     def _update_connection(self, password: str | None) -> None:
-        """Write the password into connection.json, which exists while the sandbox runs."""
+        """Write the password into connection.json, which exists while a sandbox runs."""
         folder = DataFolder(self.site.secrets.parent)
         connection = read_json(folder.connection)
         entry = connection.get("nb")
-        if not isinstance(entry, dict):
+        if not isinstance(entry, dict) or folder.is_server():  # which hands out no keys
             return
         entry = {name: value for name, value in entry.items() if name != "password"}
         if password is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import time
@@ -39,6 +40,13 @@ def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
     for service in ("lab", "jobs", "nb"):
         assert not {"api_key", "client_secret", "oidc_secret", "password"} & entries[service].keys()
         assert entries[service]["base_url"].startswith("https://localhost:")
+
+
+def test_password_that_is_set_is_not_handed_out(server, admin, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct-horse-battery\n"))
+    admin("nb", "password", "set", "--stdin")
+    assert "password" not in server.connection()["nb"]
+    assert post_notebook(server, b'{"name": "Opened"}').ok
 
 
 def test_identity_provider_issues_tokens_for_the_public_host(server, admin):

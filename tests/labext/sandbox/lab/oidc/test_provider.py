@@ -192,7 +192,7 @@ def test_secrets_can_be_switched_off(provider, command):
     lab = command("lab")
     assert lab.json("provider", "list")["user_secrets"] is True
     output = lab.output("provider", "secrets", "off")
-    assert "every account of this machine" in output
+    assert "everyone who can reach it can sign in as any of them" in output
     try:
         assert lab.json("provider", "list")["user_secrets"] is False
         page = provider.page()
