@@ -44,7 +44,7 @@ from labext.sandbox.core.file_storage.objects import StorageSettings
 from labext.sandbox.core.file_storage.setup import FileStorageSetup, stored_settings
 from labext.sandbox.core.monitoring.health import Monitoring, prepare_metrics
 from labext.sandbox.core.monitoring.request_log import start_logging
-from labext.sandbox.core.postgresql import DatabaseLock
+from labext.sandbox.core.postgresql import DatabaseLock, UnreachableDatabaseError
 from labext.sandbox.core.queue import Queue, QueueNotifications
 from labext.sandbox.core.restore import clean_up
 from labext.sandbox.core.server_settings import (
@@ -367,10 +367,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with use_style(style):
             _serve_folder(folder, lock, options)
     except Exception as error:
-        if isinstance(error, LabextError) and folder.is_server():
-            log.error("The server does not start. %s", error)
+        cause = explain_failure(error, folder)
+        if folder.is_server():
+            expected = isinstance(error, LabextError) or isinstance(cause, UnreachableDatabaseError)
+            log.error("The server does not start. %s", cause, exc_info=not expected)
         else:
-            log.exception("The %s could not be served.", folder.kind)
+            log.exception("The sandbox could not be served.")
         return _report_failure(error, folder)
     finally:
         lock.release()

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from labext.errors import ConflictError, InputError, LabextError, SetupError, StorageError
 from labext.extras import install_line
+from labext.messages import end_sentence
 from labext.redaction import register_secret
 
 if TYPE_CHECKING:
@@ -230,7 +231,9 @@ def explain(error: BaseException, text: str) -> LabextError:
     """Return the cause of an error of the database at an address, with its remedy."""
     where = display(text)
     cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
-    reason = cause.splitlines()[-1].strip() if cause else type(error).__name__
+    # Lines of hints begin with a tab.
+    lines = [line for line in cause.splitlines() if not line.startswith("\t")]
+    reason = end_sentence(lines[-1].strip() if lines else type(error).__name__)
     if sqlstate(error) == DISK_FULL:
         return StorageError(
             f"The disk of the database {where} is full.", "Make room there, then start again."

@@ -233,6 +233,7 @@ def test_unreachable_database_is_explained_without_its_password(each_database):
     assert postgresql.is_unreachable(caught.value)
     error = postgresql.explain(caught.value, database.url)
     assert "cannot be reached: " in error.message
+    assert error.message.endswith("failed: No such file or directory.")
     assert "Check that PostgreSQL runs" in str(error.next_step)
     assert "\n" not in error.message
     assert "hidden" not in f"{error.message} {error.next_step}"

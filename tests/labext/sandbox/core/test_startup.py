@@ -9,6 +9,8 @@ import shlex
 import shutil
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +23,7 @@ from labext import JobsClient, cli
 from labext.errors import LabextError, ServiceError, StorageError
 from labext.sandbox import Sandbox, host
 from labext.sandbox.core.data_folder import EXIT_DISK_FULL, DataFolder, read_json, write_json
-from labext.sandbox.core.server_settings import loopback_socket
+from labext.sandbox.core.server_settings import ServerSettings, loopback_socket
 from labext.sandbox.jobs.administration import open_administration
 from labext.storage import storage_errors
 
@@ -315,6 +317,21 @@ def test_state_that_a_full_disk_refuses_is_reported_by_the_exit_code(tmp_path, m
     monkeypatch.setattr(os, "dup2", lambda *_: None)
     folder = DataFolder(tmp_path)
     assert host._report_failure(caught.value, folder) == EXIT_DISK_FULL
+
+
+def test_server_in_the_foreground_names_its_unreachable_database_in_one_line(tmp_path):
+    folder = DataFolder(tmp_path)
+    folder.prepare()
+    ServerSettings("localhost", listen="127.0.0.1", behind_proxy=True).save(folder)
+    folder.request_database("postgresql+psycopg://labext@/none?host=/nowhere")
+    folder.keep_database()
+    (folder.service("jobs") / "jobs" / "1").mkdir(parents=True)
+    command = [sys.executable, "-m", "labext.sandbox.host", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert "The server does not start. The database" in line
+    assert "failed: No such file or directory. Check that PostgreSQL runs" in line
 
 
 def test_taken_or_unusable_port_is_replaced(tmp_path):
