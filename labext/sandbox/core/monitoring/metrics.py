@@ -32,6 +32,9 @@ PATH = "/metrics"
 
 _PROCESS_FILE = "process-*.pid"
 
+_FILE_BYTES = 1 << 20
+"""Size of a file with the counters of a process: more than those of all routes take."""
+
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds of the classes of durations."""
 
@@ -41,6 +44,9 @@ class RequestMetrics:
 
     def __init__(self, folder: Path, process: int | None, engine: Engine) -> None:
         (folder / _PROCESS_FILE.replace("*", str(process or 0))).write_text(str(os.getpid()))
+        # prometheus_client maps files with holes: on a full disk, SIGBUS would end the process.
+        for kind in ("counter", "histogram"):
+            (folder / f"{kind}_{os.getpid()}.db").write_bytes(bytes(_FILE_BYTES))
         registry = CollectorRegistry()
         labels = ("service", "route", "method")
         self._requests = Counter(

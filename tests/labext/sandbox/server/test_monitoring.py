@@ -148,6 +148,14 @@ def test_failure_is_logged_with_its_request_id(server, new_key):
     assert any("Traceback" in r.get("traceback", "") for r in records)
 
 
+def test_files_of_counters_have_no_holes_that_a_full_disk_could_not_fill(server):
+    assert ask(server, "/health").ok
+    files = [*(server.data_dir / "metrics").glob("*.db")]
+    assert {file.name.partition("_")[0] for file in files} == {"counter", "histogram"}
+    for file in files:
+        assert file.stat().st_blocks * 512 >= file.stat().st_size
+
+
 def test_metrics_need_the_token(server):
     assert ask(server, "/metrics").status_code == 401
     refused = ask(server, "/metrics", Authorization="Bearer wrong")
