@@ -81,6 +81,6 @@ def _platform_dir(kind: str) -> Path:
         raise SetupError(
             "The home folder of this account is unknown.",
             "Set HOME, or LABEXT_CONFIG_DIR, LABEXT_STATE_DIR, LABEXT_CACHE_DIR and "
-            "LABEXT_SANDBOX_DIR.",
+            "LABEXT_SANDBOX_DIR (for a server LABEXT_SERVER_DIR).",
         ) from None
     return folder

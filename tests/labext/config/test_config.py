@@ -337,6 +337,7 @@ def test_account_without_a_home_folder_is_named(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(SetupError, match="home folder of this account is unknown") as caught:
             find()
         assert "HOME" in caught.value.next_step
+        assert "LABEXT_SERVER_DIR" in caught.value.next_step
     assert not config.is_default_sandbox(Path("sandbox"))
 
 

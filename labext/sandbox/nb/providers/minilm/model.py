@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.config import cache_dir
-from labext.errors import StorageError
+from labext.errors import SetupError, StorageError
 from labext.sandbox.nb.providers.minilm import tokenizer
 from labext.storage import make_folder, write_atomic
 
@@ -89,7 +89,11 @@ def _model() -> str | bytes:
     has_vnni = _has_vnni()
     parts = b"%d %d %d " % (status.st_size, status.st_mtime_ns, has_vnni)
     version = hashlib.sha256(parts + builder)
-    cached = cache_dir() / "minilm" / f"{version.hexdigest()[:16]}.onnx"
+    try:
+        folder = cache_dir()
+    except SetupError:  # the account has no home folder, such as in a container
+        folder = Path(os.devnull)
+    cached = folder / "minilm" / f"{version.hexdigest()[:16]}.onnx"
     if os.access(cached, os.R_OK):
         return str(cached)
     from labext.sandbox.nb.providers.minilm import graph
@@ -98,7 +102,7 @@ def _model() -> str | bytes:
     try:
         make_folder(cached.parent)
         write_atomic(cached, model, private=True)
-    except (StorageError, OSError):  # such as a server without a home folder
+    except (StorageError, OSError):
         return model
     return str(cached)
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 import pytest
 
 from labext.sandbox.nb.providers.minilm import model
@@ -28,6 +29,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_model_is_used_without_a_cache_folder(folder):
     folder.parent.write_text("a file where the folder should be")
     assert model.embed(["arabinose"]).shape == (1, model.DIMENSIONS)
+
+
+def test_model_is_used_without_a_home_folder(folder, monkeypatch):
+    def no_home(*_: object, **__: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(platformdirs, "user_cache_path", no_home)
+    monkeypatch.delenv("LABEXT_CACHE_DIR")
+    assert model.embed(["arabinose"]).shape == (1, model.DIMENSIONS)
+    assert not folder.exists()
 
 
 def test_use_of_the_model_is_not_reported_to_the_vendor_of_its_runtime(folder, tmp_path):
