@@ -44,6 +44,7 @@ from labext.sandbox.status import (
     SandboxStatus,
     endpoint_problem,
 )
+from labext.storage import storage_errors
 
 if TYPE_CHECKING:
     from labext.sandbox.core.backup import BackupResult
@@ -411,10 +412,8 @@ class Sandbox:
         folder = self._requested_folder()
         log = self._folder.log
         offset = log.stat().st_size if log.exists() else 0
-        try:
+        with storage_errors(log):
             process = host_process.spawn_host(folder, self._arguments())
-        except OSError as error:
-            raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
         try:
             while process.poll() is None:
                 if self._connection().get("pid") == process.pid:

@@ -346,7 +346,7 @@ class S3Store:
         cause = error.__cause__ if error.__cause__ is not None else error
         code = str((getattr(cause, "response", None) or {}).get("Error", {}).get("Code", ""))
         if names & {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"}:
-            return StoreError(f"There are no credentials for {where[4:]}.", "no credentials")
+            return StoreError(f"There are no credentials for t{where[1:]}.", "no credentials")
         if code in ("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"):
             return StoreError(f"{where} refuses the credentials ({code}).", "no credentials")
         if code == "NoSuchBucket" or isinstance(error, FileNotFoundError):

@@ -334,6 +334,15 @@ def test_server_in_the_foreground_names_its_unreachable_database_in_one_line(tmp
     assert "failed: No such file or directory. Check that PostgreSQL runs" in line
 
 
+def test_log_that_cannot_be_written_is_named_with_the_next_step(tmp_path):
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    folder.log.mkdir()
+    with pytest.raises(StorageError, match=r"host\.log can't be written") as caught:
+        Sandbox(folder.path).start()
+    assert caught.value.next_step == "Choose another folder, or make this one writable."
+
+
 def test_taken_or_unusable_port_is_replaced(tmp_path):
     folder = DataFolder(tmp_path / "box")
     folder.prepare()
