@@ -203,7 +203,7 @@ class ListMethods(BaseClient):
         Raises:
             InputError: the timeout is not a number of seconds.
             JobFailedError: the job failed or was stopped; the error has the service's reason.
-            NotReadyError: the timeout expired; the job is still running.
+            NotReadyError: the timeout expired; the job still waits or runs.
         """
         progress.check_timeout(timeout)
         watcher = self._watcher(name)
@@ -222,8 +222,10 @@ class ListMethods(BaseClient):
                 break
         assert timeout is not None  # without one, the watch goes on until the job has ended
         raise NotReadyError(
-            f"{name} did not complete within {messages.format_seconds(timeout)}.",
-            "It is still running; wait again.",
+            f"{name} did not complete within {messages.format_seconds(timeout)}: its status is "
+            f"{snapshot.phase}.",
+            "Wait again; {action} says why a queued job waits.",
+            action=Action.show_job(name),
         )
 
     def _watcher(self, name: str, email: str | None = None) -> JobWatcher:

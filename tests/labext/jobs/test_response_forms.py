@@ -194,7 +194,8 @@ def test_deleted_job_ends_the_watch(client: JobsClient, ledger: Any) -> None:
 
 def test_wait_times_out(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    with pytest.raises(NotReadyError, match=r"f1 did not complete within 0\.1 seconds"):
+    expected = r"f1 did not complete within 0\.1 seconds: its status is In Queue\. Wait again; "
+    with pytest.raises(NotReadyError, match=expected + r"`jobs\.show\(\"f1\"\)` says why"):
         client.wait("f1", timeout=0.1)
     ledger.complete("f1")
     assert client.wait("f1")["JobStatus"] == "Complete"
