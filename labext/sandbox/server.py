@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from dataclasses import replace
 from ipaddress import ip_address
@@ -126,6 +127,8 @@ class Server(Sandbox):
             )
         environment = host_process.host_environment(self._requested_folder())
         sys.stdout.flush()
+        # Until the services reload their certificate at SIGHUP, it would end the process.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         command = [sys.executable, "-P", "-m", "labext.sandbox.host", str(self.data_dir)]
         os.execve(sys.executable, [*command, *self._arguments()], environment)  # noqa: S606
 

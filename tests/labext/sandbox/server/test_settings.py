@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from tls_server import Files, free_ports, issue
 from waiting import wait_until
@@ -213,6 +216,27 @@ def test_messages_of_the_server_process_name_options_of_the_command_line(new_ser
     with pytest.raises(ServiceError, match="is not empty") as refused:
         new_server(storage=f"file://{tmp_path / 'objects'}", services=JOBS)
     assert "`--storage`" in refused.value.next_step
+
+
+@pytest.mark.contract
+def test_reload_during_the_start_does_not_end_the_server(tmp_path):
+    settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
+    code = (
+        "from labext.sandbox.server import Server\n"
+        f"server = Server({str(tmp_path / 'data')!r}, services={JOBS})\n"
+        f"server.configure(behind_proxy=True, **{settings})\n"
+        "server.run()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        wait_until(lambda: "labext.sandbox.host" in psutil.Process(process.pid).cmdline())
+        process.send_signal(signal.SIGHUP)
+        announced = tmp_path / "data" / "connection.json"
+        wait_until(lambda: announced.exists() or process.poll() is not None)
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 @pytest.mark.contract
