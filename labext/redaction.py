@@ -287,8 +287,8 @@ def _key_formats() -> tuple[_KeyFormat, ...]:
 
 
 def _named_keys() -> Iterator[_KeyFormat]:
-    # user:password@ in a URL
-    yield _KeyFormat(re.compile(r"://([^\s/@:]*:[^\s/@]*)@"))
+    # user:password@ in a URL, but not that of an example, or a masked one
+    yield _KeyFormat(re.compile(r"://((?!USER:PASSWORD@)[^\s/@:]*:(?!\*{3}@)[^\s/@]*)@"))
     # the whole query of a presigned URL, since its parameters grant access
     separator = r"&(?:amp;)?|\\u0026"
     query = rf"\?(?!\?)((?:[^\s\"'<>#?]*(?:{separator}))?(?:{_QUERY_NAMES})=[^\s\"'<>]*)"

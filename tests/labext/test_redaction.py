@@ -276,6 +276,7 @@ def test_key_with_a_known_prefix_is_masked_from_its_shortest_length(
         "/x?monkey=3",
         "Job fold1 is not complete. Status: In Queue",
         "https://lab.example:8443/api/v2/dna-sequences",
+        "Use postgresql+psycopg://USER:PASSWORD@HOST/NAME, not postgresql://ada:***@h/lab",
         ">seq1\nACDEFGHIKLMNPQRSTVWY",
     ],
 )

@@ -231,9 +231,8 @@ def explain(error: BaseException, text: str) -> LabextError:
     """Return the cause of an error of the database at an address, with its remedy."""
     where = display(text)
     cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
-    # Lines of hints begin with a tab.
-    lines = [line for line in cause.splitlines() if not line.startswith("\t")]
-    reason = end_sentence(lines[-1].strip() if lines else type(error).__name__)
+    # Further lines are hints, or the statement with a mark below.
+    reason = end_sentence(cause.splitlines()[0].strip() if cause else type(error).__name__)
     if sqlstate(error) == DISK_FULL:
         return StorageError(
             f"The disk of the database {where} is full.", "Make room there, then start again."

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, func, insert, select, text, update
-from sqlalchemy.exc import InternalError, OperationalError
+from sqlalchemy.exc import InternalError, OperationalError, ProgrammingError
 
 from labext.errors import InputError, SetupError
 from labext.redaction import mask
@@ -237,6 +237,15 @@ def test_unreachable_database_is_explained_without_its_password(each_database):
     assert "Check that PostgreSQL runs" in str(error.next_step)
     assert "\n" not in error.message
     assert "hidden" not in f"{error.message} {error.next_step}"
+
+
+@ON_POSTGRESQL
+def test_reason_of_a_refused_statement_is_the_first_line(each_database):
+    with pytest.raises(ProgrammingError) as caught, each_database.write() as session:
+        session.execute(text("CREATE TABLE nowhere.missing (x INTEGER)"))
+    assert len(str(caught.value.orig).splitlines()) > 1
+    error = postgresql.explain(caught.value, each_database.url)
+    assert 'cannot be used: schema "nowhere" does not exist.' in error.message
 
 
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
