@@ -113,7 +113,6 @@ def make_engine(text: str) -> Engine:
                 "application_name": "labext",
                 "client_encoding": "utf8",
                 "connect_timeout": 10,
-                "options": _options(options),
                 **KEEPALIVES,
             },
         )
@@ -122,13 +121,18 @@ def make_engine(text: str) -> Engine:
             "PostgreSQL databases need the package psycopg, which is not installed.",
             f"Run `{install_line('postgresql')}`.",
         ) from error
+    event.listen(engine, "connect", lambda connection, _record: _configure(connection, options))
     event.listen(engine, "begin", _begin_transaction)
     return engine
 
 
-def _options(settings: Mapping[str, object]) -> str:
-    """Return settings of a connection in the form of its start-up options."""
-    return " ".join(f"-c {name}={value}" for name, value in settings.items())
+def _configure(connection: psycopg.Connection[Any], settings: Mapping[str, object]) -> None:
+    """Apply settings to a new connection; PgBouncer would refuse them as start-up options."""
+    former, connection.autocommit = connection.autocommit, True
+    columns = ", ".join(["set_config(%s, %s, false)"] * len(settings))
+    values = [str(text) for setting in settings.items() for text in setting]
+    connection.execute(f"SELECT {columns}", values)
+    connection.autocommit = former
 
 
 def _begin_transaction(connection: Connection) -> None:
@@ -321,14 +325,15 @@ class DatabaseLock:
         import psycopg
 
         if self._connection is None:
-            self._connection = psycopg.connect(
+            connection = psycopg.connect(
                 libpq_address(self._url),
                 autocommit=True,
                 application_name=self._name,
                 connect_timeout=5,
-                options=_options(SERVER_KEEPALIVES),
                 **KEEPALIVES,
             )
+            _configure(connection, SERVER_KEEPALIVES)
+            self._connection = connection
         query = "SELECT pg_try_advisory_lock(%s, %s)"
         row = self._connection.execute(query, (LOCK_CLASS, _OWNER_LOCK)).fetchone()
         return bool(row and row[0])

@@ -240,6 +240,14 @@ def test_unreachable_database_is_explained_without_its_password(each_database):
 
 
 @ON_POSTGRESQL
+def test_connection_has_its_settings_without_startup_options(each_database):
+    with each_database.engine.connect() as connection:
+        assert connection.connection.driver_connection.info.options == "", "PgBouncer refuses them"
+        for name, value in (("timezone", "UTC"), ("lock_timeout", "30s")):
+            assert connection.exec_driver_sql(f"SHOW {name}").scalar() == value
+
+
+@ON_POSTGRESQL
 def test_reason_of_a_refused_statement_is_the_first_line(each_database):
     with pytest.raises(ProgrammingError) as caught, each_database.write() as session:
         session.execute(text("CREATE TABLE nowhere.missing (x INTEGER)"))
