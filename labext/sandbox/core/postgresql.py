@@ -219,7 +219,8 @@ def is_unreachable(error: BaseException) -> bool:
 def libpq_address(text: str) -> str:
     """Return the address of a database in the form of psycopg."""
     address = parse_url(text).set(drivername="postgresql")
-    return address.render_as_string(hide_password=False)
+    # SQLAlchemy does not encode the blanks of a password, which libpq refuses.
+    return address.render_as_string(hide_password=False).replace(" ", "%20")
 
 
 def display(text: str) -> str:

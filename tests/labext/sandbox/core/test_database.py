@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import Column, Integer, MetaData, String, Table, func, insert, select, text, update
 from sqlalchemy.exc import InternalError, OperationalError, ProgrammingError
 
@@ -222,6 +223,11 @@ def test_displayed_address_of_a_database_has_no_password(address):
     assert shown == "postgresql+psycopg://me:***@host/lab?sslmode=require"
     assert postgresql.libpq_address(address).startswith("postgresql://me:hidden@host/lab?")
     assert "hidden" not in mask("the password is hidden")
+
+
+def test_blank_in_a_password_is_encoded():
+    address = "postgresql://me:a%20b%2Bc%25d%40e%3A@host/lab"
+    assert conninfo_to_dict(postgresql.libpq_address(address))["password"] == "a b+c%d@e:"
 
 
 @ON_POSTGRESQL
