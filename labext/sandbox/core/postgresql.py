@@ -159,7 +159,7 @@ def check_encoding(engine: Engine) -> None:
     if encoding != "UTF8":
         raise SetupError(
             f"The database {engine.url.database} has the encoding {encoding}, not UTF8.",
-            "Create another one: `CREATE DATABASE … ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`.",
+            "Use one of `CREATE DATABASE … ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`.",
         )
 
 
