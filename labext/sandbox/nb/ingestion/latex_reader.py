@@ -22,6 +22,13 @@ _AUTHORS = re.compile(
 _OTHER_FILE = re.compile(r"\(the text of ([^\n]*) is not included: add that file, too\)")
 _TRIMMED_RULE = re.compile(r"(\\cmidrule\s*(?:\[[^\]]*\])?)\s*\([^)]*\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
+_BAR = re.compile(r"\\bar(?=\s*\}|\\per\b)")
+"""The unit, unlike the accent before a letter."""
+
+_UNIT_POWER = re.compile(
+    r"\\(square|cubic)\s*((?:\\(?:nano|micro|milli|centi|deci|kilo)\s*)?"
+    r"\\(?:met(?:re|er)|angstrom|second|[nucmdk]?m)(?![a-zA-Z]))"
+)
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
 _MARK = "\ue000"
@@ -44,7 +51,7 @@ _CODE = re.compile(
 _CODE_PLACE = re.compile("\ue001(\\d+)\ue001")
 _DEFINITION = re.compile(
     r"\\(?:(?P<environment>(?:re)?newenvironment)|(?:(?:re)?new|provide)command|[gex]?def|"
-    r"DeclareRobustCommand|DeclareMathOperator)\*?\s*\{?\s*\\?(?P<name>[a-zA-Z@]+)\s*\}?\s*"
+    r"DeclareRobustCommand|DeclareMathOperator|DeclareSIUnit)\*?\s*\{?\s*\\?(?P<name>[a-zA-Z@]+)\s*\}?\s*"
     r"(?P<parameters>(?:\[[^\]]*\]\s*)*|[#\d]*)(?=\{)"
 )
 
@@ -96,11 +103,13 @@ _MACROS: dict[str, tuple[str, str]] = {
     "multicolumn": ("{{{", "%(3)s"),
     "multirow": ("[{[{[{", "%(6)s"),
     "newtheorem": ("*{[{[", ""),
+    "ng": ("", "ng"),
     "pagenumbering": ("{", ""),
     "parbox": ("[[[{{", "%(5)s"),
     "raisebox": ("{[[{", "%(4)s"),
     "resizebox": ("*{{{", "%(4)s"),
     "rule": ("[{{", ""),
+    "tothe": ("{", "^%(1)s"),
     "textsuperscript": ("{", f"{reading.SUPERSCRIPT}%(1)s"),
     "scalebox": ("{[{", "%(3)s"),
     "setcounter": ("{{", ""),
@@ -121,18 +130,27 @@ _ENVIRONMENTS = {
 }
 
 _SYMBOL_LIST = """
-    ampere=A bar=bar celsius=°C dalton=Da day=d degree=° degreeCelsius=°C gram=g hertz=Hz hour=h
-    joule=J kelvin=K liter=L litre=L meter=m metre=m minute=min molar=M mole=mol newton=N ohm=Ω
-    pascal=Pa percent=% second=s volt=V watt=W pico=p nano=n micro=µ milli=m centi=c kilo=k mega=M
-    giga=G per=/ squared=² cubed=³ ng=ng ug=µg mg=mg kg=kg ul=µL ml=mL nM=nM uM=µM mM=mM nm=nm um=µm
-    mm=mm cm=cm g=g m=m s=s ms=ms us=µs K=K mL=mL uL=µL mol=mol mmol=mmol umol=µmol nmol=nmol Hz=Hz
-    kHz=kHz textgreater=> textless=< textbar=| textdegree=° textmu=µ
+    ampere=A angstrom=Å becquerel=Bq celsius=°C coulomb=C dalton=Da day=d decibel=dB degree=°
+    degreeCelsius=°C electronvolt=eV farad=F gram=g gray=Gy hectare=ha hertz=Hz hour=h joule=J
+    katal=kat kelvin=K liter=L litre=L lumen=lm lux=lx meter=m metre=m minute=min molar=M mole=mol
+    newton=N ohm=Ω pascal=Pa percent=% radian=rad second=s siemens=S sievert=Sv tesla=T tonne=t
+    volt=V watt=W atto=a femto=f pico=p nano=n micro=µ milli=m centi=c deci=d hecto=h kilo=k mega=M
+    giga=G tera=T per=/ squared=² cubed=³ ug=µg ul=µL ml=mL uM=µM um=µm us=µs uL=µL umol=µmol uV=µV
+    uA=µA uW=µW uJ=µJ textgreater=> textless=< textbar=| textdegree=° textmu=µ
+"""
+_SHORT_UNIT_LIST = """
+    fg pg mg g kg pm nm mm cm dm m km fs ps ns ms s fmol pmol nmol mmol mol kmol nM mM M pA nA mA A
+    mL Hz kHz MHz GHz mN N kN Pa kPa MPa mV V kV mW W kW mJ J kJ kcal meV eV keV MeV pF nF F K dB
 """
 _GREEK_LIST = (
     "alpha=α beta=β gamma=γ delta=δ kappa=κ lambda=λ mu=µ pi=π sigma=σ tau=τ phi=φ omega=ω"
 )
-_SYMBOLS = dict(unit.split("=") for unit in _SYMBOL_LIST.split()) | dict(
-    f"{font}{letter}".split("=") for font in ("text", "up") for letter in _GREEK_LIST.split()
+_SYMBOLS = (
+    {unit: unit for unit in _SHORT_UNIT_LIST.split()}
+    | dict(unit.split("=") for unit in _SYMBOL_LIST.split())
+    | dict(
+        f"{font}{letter}".split("=") for font in ("text", "up") for letter in _GREEK_LIST.split()
+    )
 )
 """Units and prefixes of siunitx, and symbols that pylatexenc does not know."""
 
@@ -153,7 +171,10 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     source = _CODE.sub(take_code, source.translate(_RESERVED))
     try:
         converter = _Converter()
-        source = _TRIMMED_RULE.sub(r"\1", _DEGREE.sub("°", source))
+        source = _TRIMMED_RULE.sub(r"\1", _BAR.sub("{bar}", _DEGREE.sub("°", source)))
+        source = _UNIT_POWER.sub(
+            lambda unit: rf"{unit[2]}\{'cubed' if unit[1] == 'cubic' else 'squared'}", source
+        )
         source = converter.take_definitions(source)
         title = _TITLE.search(source)
         preamble, _, rest = source.partition(r"\begin{document}")

@@ -37,6 +37,16 @@ def test_sections_of_latex_are_headings(read, name):
         (r"Set \verb|a_1 % b| to 3.", "Set a_1 % b to 3."),
         (r"10\textsuperscript{6} by Lee\textsuperscript{1}", "10^6 by Lee[1]"),
         (r"At \SI{37}{\celsius}, \qty{5}{\micro\litre}, \ang{30}.", "At 37 °C, 5 µL, 30°."),
+        (r"\SI{5}{\ng\per\uL}, \qty{2.1}{\angstrom}, \SI{9}{\fmol}", "5 ng/µL, 2.1 Å, 9 fmol"),
+        (
+            r"\SI{5}{\joule\per\square\metre}, \qty{2}{\cubic\centi\metre}, \si{\metre\tothe{4}}",
+            "5 J/m², 2 cm³, m^4",
+        ),
+        (r"\SI{3}{\milli\bar}, $\bar{x}$, \qty{20}{\bar\per\second}", "3 mbar, x̅, 20 bar/s"),
+        (
+            r"\DeclareSIUnit\cfu{CFU} \DeclareSIUnit{\rpm}{rpm} \SI{2}{\cfu\per\mL}, \SI{9}{\rpm}",
+            "2 CFU/mL, 9 rpm",
+        ),
         (r"\SIrange{1}{5}{\mM}, \numrange{3}{4}, \SIlist{1;2}{\gram}", "1–5 mM, 3–4, 1;2 g"),
         (
             "\\begin{enumerate}\n\\item Add\n\\item[2a)] Mix\n\\item Heat\n\\end{enumerate}",
