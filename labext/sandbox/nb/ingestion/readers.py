@@ -7,6 +7,8 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
+from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -33,14 +35,31 @@ _COMMENTED_SUFFIXES = frozenset(_COMMENTED_LIST.split())
 """Files in which `#` begins a comment, not a heading."""
 
 
+_SUBTITLE_SUFFIXES = (".srt", ".vtt")
+_SUBTITLE_BLOCK = re.compile(r"(?m)(?:\A|(?<=\n\n))(?:WEBVTT|NOTE|STYLE|REGION)\b.*(?:\n.+)*")
+_SUBTITLE_TIME = re.compile(r"(?m)^(?:(?:(?<=\n\n).+|\d+)\n)?[\d:.,]+ +--> .*$")
+_SUBTITLE_VOICE = re.compile(r"<v[^ >]* ([^>\n]+)>")
+_SUBTITLE_TAG = re.compile(r"</?(?:[bciuv]|font|lang|rt|ruby)\b[^>\n]*>|<[\d:.]+>|\{\\an\d\}")
+
+
 def read_plain_text(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read a text file; texts in JSON without escapes such as `\\u00b5` and `\\n`."""
+    """Read a text file: JSON without escapes such as `\\u00b5`, subtitles without times."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
     suffix = PurePosixPath(file.name.lower()).suffix
     if suffix in _JSON_SUFFIXES:
         with contextlib.suppress(ValueError):  # JSON with comments, or broken
             text = _JSON_STRING.sub(lambda match: f'"{json.loads(match[0], strict=False)}"', text)
+    if suffix in _SUBTITLE_SUFFIXES:
+        text = _subtitle_text(text)
     return Document([(None, text)], None if suffix in _COMMENTED_SUFFIXES else find_heading(text))
+
+
+def _subtitle_text(text: str) -> str:
+    """Return the lines of subtitles, with names of voices; those that captions repeat, once."""
+    text = _SUBTITLE_TIME.sub("", _SUBTITLE_BLOCK.sub("", text))
+    text = unescape(_SUBTITLE_TAG.sub("", _SUBTITLE_VOICE.sub(r"\1: ", text)))
+    lines = filter(None, map(str.strip, text.split("\n")))
+    return "\n".join(line for line, _ in groupby(lines))
 
 
 _MAX_WORDS_BEFORE_TITLE = 3

@@ -29,3 +29,42 @@ def test_e_mails_attached_to_an_e_mail_are_read(read):
     mail = read(bytes(outer), "a.eml")
     assert mail.text == "Subject: Fwd: Primers\n\nSee below.\n\nSubject: Primers\n\nOrder pX9."
     assert mail.title == "Fwd: Primers"
+
+
+SUBTITLES = {
+    "lecture.srt": """1
+00:00:01,000 --> 00:00:04,200
+IPTG at <i>0.5</i> millimolar,
+at an OD of 0.6.
+
+2
+00:00:04,300 --> 00:00:08,000
+Then shift to
+2
+3
+00:00:09,000 --> 00:00:10,000
+18 degrees.
+""",
+    "lecture.vtt": """WEBVTT
+Kind: captions
+
+NOTE checked
+
+intro
+00:01.000 --> 00:04.000 align:start
+<v Prof. Kim>The pH<00:02.000><c> is</c> &lt; 7.
+
+00:04.000 --> 00:06.000
+The pH is &lt; 7.
+NOTE that it drifts.
+00:06.000 --> 00:08.000
+NOTE that it drifts.
+""",
+}
+
+
+def test_subtitles_are_read_without_numbers_and_times(read):
+    text = "IPTG at 0.5 millimolar,\nat an OD of 0.6.\nThen shift to\n2\n18 degrees."
+    assert read(SUBTITLES["lecture.srt"].encode(), "lecture.srt").text == text
+    text = "Prof. Kim: The pH is < 7.\nThe pH is < 7.\nNOTE that it drifts."
+    assert read(SUBTITLES["lecture.vtt"].encode(), "Lecture.VTT").text == text
