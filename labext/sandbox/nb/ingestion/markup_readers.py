@@ -33,6 +33,7 @@ _MAX_FIELD_LENGTH = 120
 """Maximum characters of an XML element that is taken as a field, `name: value`."""
 
 _XML_ROWS = ("tr", "row")
+_XML_ROW_PARENTS = ("table", "tbody", "tfoot", "thead")
 _XML_LAYOUT = ("col", "colspec", "graphic")
 """Elements of tables and figures that have attributes for their layout only."""
 
@@ -43,6 +44,10 @@ _XML_BLOCKS = frozenset(
 )
 """Elements of JATS, DocBook and TEI that paragraphs may contain."""
 
+_XML_INLINE = frozenset(
+    {"bold", "emphasis", "hi", "italic", "monospace", "sc", "style", "sub", "subscript", "sup"}
+    | {"superscript", "underline", "xref"}
+)
 _XML_LINE_BREAKS = ("break", "br", "lb")
 
 
@@ -342,24 +347,32 @@ def _xml_blocks(element: Any) -> Iterator[str]:
     name = xml_name(element)
     if not name or name in _XML_LAYOUT:
         return
-    if name in _XML_ROWS:
+    parent = element.getparent()
+    parent_name = "" if parent is None else xml_name(parent)
+    attributes = _xml_attributes(element)
+    if name in _XML_ROWS and parent_name in _XML_ROW_PARENTS:
         yield reading.format_table([[_xml_text(cell) for cell in element]])
     elif _has_own_text(element) and any(map(_is_xml_block, element)):
         yield from _xml_flow(element)
     elif _has_own_text(element):
         text = " ".join(_xml_text(element).split())
-        parent = element.getparent()
-        if name in ("title", "head") and (parent is None or xml_name(parent) != "caption"):
+        if name in ("title", "head") and parent_name != "caption":
             yield f"\n## {text}\n"
         elif len(element) or name in ("p", "para", "title") or len(text) > _MAX_FIELD_LENGTH:
             yield f"\n{text}\n"
         else:
-            yield f"{name}: {text}"
-    elif len(element):
-        for child in element:
-            yield from _xml_blocks(child)
-    elif element.attrib:
-        yield f"{name}: " + ", ".join(f"{key} {value}" for key, value in element.attrib.items())
+            yield f"{name}: {text}" + (f" ({attributes})" if attributes else "")
+    else:
+        blocks = [block for child in element for block in _xml_blocks(child)]
+        if attributes and not any(block.startswith("\n") or " | " in block for block in blocks):
+            yield f"{name}: {attributes}"
+        yield from blocks
+
+
+def _xml_attributes(element: Any) -> str:
+    """Return the attributes of an element except those of other namespaces, such as links."""
+    attributes = ((key, value) for key, value in element.attrib.items() if key[0] != "{")
+    return ", ".join(f"{key} {value}" for key, value in attributes if key != "name-style")
 
 
 def _xml_flow(element: Any) -> Iterator[str]:
@@ -389,7 +402,8 @@ def _is_xml_block(element: Any) -> bool:
 
 def _has_own_text(element: Any) -> bool:
     return bool((element.text or "").strip()) or any(
-        (child.tail or "").strip() for child in element
+        (child.tail or "").strip() or (xml_name(child) in _XML_INLINE and _has_own_text(child))
+        for child in element
     )
 
 
@@ -400,8 +414,17 @@ def _xml_text(element: Any) -> str:
         return name and " "
     if not _has_own_text(element):
         return " ".join(map(_xml_text, element))
-    inner = (text for child in element for text in (_xml_text(child), child.tail or ""))
+    inner = (
+        text for child in element for text in (_xml_text(child), child.tail or _xml_gap(child))
+    )
     return "".join([element.text or "", *inner, " " * (name == "label")])
+
+
+def _xml_gap(element: Any) -> str:
+    """Return the blank between an element and the next one, or nothing beside an inline one."""
+    following = element.getnext()
+    both = {xml_name(element), "" if following is None else xml_name(following)}
+    return "" if following is None or both & _XML_INLINE else " "
 
 
 def _xml_title(root: Any) -> str | None:

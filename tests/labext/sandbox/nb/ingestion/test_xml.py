@@ -29,3 +29,25 @@ def test_paragraphs_of_docbook_are_no_fields(read):
     content = b"<article><para>Keep cold.</para><date>2024-05-03</date></article>"
     lines = read(content, "a.xml").text.split("\n")
     assert list(filter(None, lines)) == ["Keep cold.", "date: 2024-05-03"]
+
+
+def test_attributes_of_fields_and_of_what_contains_them_are_read(read):
+    content = (
+        '<assay><sample id="S1" xml:lang="en"><kd unit="nM" sd="1.2">12.5</kd></sample>'
+        '<row n="2"><kd>9</kd></row><group id="g1"><p>Cold.</p></group></assay>'
+    )
+    lines = read(content.encode(), "a.xml").text.split("\n")
+    expected = ["sample: id S1", "kd: 12.5 (unit nM, sd 1.2)", "row: n 2", "kd: 9", "Cold."]
+    assert list(filter(None, lines)) == expected
+
+
+def test_authors_and_formatted_titles_of_articles_are_paragraphs(read):
+    name = "<name><surname>Lee</surname><given-names>J</given-names></name>"
+    content = (
+        f"<article><contrib><contrib-id>0-1</contrib-id>{name}<xref><sup>1</sup></xref>"
+        '<xref><sup>*</sup></xref></contrib><date date-type="accepted"><year>2021</year></date>'
+        "<sec><title><bold>Methods</bold></title><p><italic>E. coli</italic></p></sec></article>"
+    )
+    lines = read(content.encode(), "a.xml").text.split("\n")
+    expected = ["0-1 Lee J[1][*]", "date: date-type accepted", "year: 2021", "## Methods"]
+    assert list(filter(None, lines)) == [*expected, "E. coli"]
