@@ -85,10 +85,11 @@ _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "na
 _SUMMARY_ROWS = frozenset({"total", "sum", "mean", "average", "median", "all", "overall"})
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T].*)?")
 _VALUE = re.compile(
-    r"[~≈<>≤≥]?\s?(?P<number>[-−+]?\d+(?:[.,]\d+)*)"
+    r"[~≈<>≤≥]?\s?(?P<sign>[-−+]?)(?P<currency>(?:[$€£¥]|EUR|USD|GBP|CHF|JPY)\s?)?"
+    r"(?P<number>\d+(?:[.,]\d+)*)"
     r"(?:\s?[x×·]\s?10\^?(?P<power>[-−]?\d+)|[eE](?P<exponent>[-+]?\d+))?"
     r"(?:\s?(?:±|\+/-)\s?\d[\d.,]*)?"
-    r"\s?(?P<unit>(?:[^\W\d_]|[%‰°])[^\d]{0,15}(?:\^?[-−]?\d)?)?"
+    r"\s?(?P<unit>(?:[^\W\d_]|[%‰°$€£¥])[^\d]{0,15}(?:\^?[-−]?\d)?)?"
 )
 _GROUPS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?!\d))")
 _DECIMAL_COMMA = re.compile(r"(?<![\d.,])(?:0,\d|\d+,(?!\d{3}(?!\d))\d)")
@@ -374,13 +375,13 @@ def _parse_value(cell: str, has_decimal_comma: bool) -> tuple[float, str] | None
     match = _VALUE.fullmatch(_GROUPS.sub("", cell))
     if match is None:
         return None
-    number = match["number"].replace("−", "-")
     thousands, decimal = ".," if has_decimal_comma else ",."
-    number = number.replace(thousands, "").replace(decimal, ".")
+    number = match["number"].replace(thousands, "").replace(decimal, ".")
     if number.count(".") > 1:
         return None
     power = match["power"] or match["exponent"] or "0"
-    return float(f"{number}e{power.replace('−', '-')}"), (match["unit"] or "").strip()
+    unit = match["currency"] or match["unit"] or ""
+    return float(f"{match['sign']}{number}e{power}".replace("−", "-")), unit.strip()
 
 
 def _find_extreme(

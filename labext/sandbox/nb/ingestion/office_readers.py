@@ -29,6 +29,13 @@ _EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
 _EXCEL_UNIT = re.compile(r'[^";]*[0#?](?:\\?( ))?"([^"]+)"(?:;.*)?')
 """A number format with a unit after the digits, such as `0.0" mg/mL"`."""
 
+_EXCEL_LAYOUT = re.compile(r'("[^"]*"|\\.)|[_*].|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]')
+"""Literal text, blanks of a width, a currency such as `[$€-407]`, and colors and conditions."""
+
+_EXCEL_CURRENCY = re.compile(r'["\\]?([$€£¥]|[A-Z]{3})(["\\ ]*)[#0].*')
+_EXCEL_DIGITS = re.compile(r"0{2,}")
+"""The number format of a code with zeros before it, such as `00042`."""
+
 _MAX_EXCEL_ROWS = 1 << 20
 """Rows of a sheet; openpyxl yields each row up to the last number, which a file can make up."""
 
@@ -227,18 +234,29 @@ def _formula_remark(archive: zipfile.ZipFile) -> str | None:
 
 
 def _excel_cell(cell: Any) -> str:
-    """Return a value as Excel shows it: 0.3 for 0.30000000000000004, 5%, 5 mg, 30:05:00."""
+    """Return a value as Excel shows it: 0.3 for 0.30000000000000004, 5%, 5 mg, $5, 30:05:00."""
     value = cell.value
     if type(value) in (int, float):
         if "%" in _EXCEL_LITERAL.sub("", cell.number_format):
             return f"{value * 100:.15g}%"
-        unit = _EXCEL_UNIT.fullmatch(cell.number_format)
+        layout = _EXCEL_LAYOUT.sub(_literal_text, cell.number_format)
+        unit = _EXCEL_UNIT.fullmatch(layout)
+        currency = _EXCEL_CURRENCY.fullmatch(layout)
         number = f"{value:.15g}" if isinstance(value, float) else str(value)
+        if _EXCEL_DIGITS.fullmatch(layout) and number.isdecimal():
+            return number.zfill(len(layout))
+        if currency is not None:
+            blank = " " * (" " in currency[2])
+            return f"{'-' * (value < 0)}{currency[1]}{blank}{number.lstrip('-')}"
         return number if unit is None else f"{number}{unit[1] or ''}{unit[2]}"
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     return "" if value is None else str(value).removesuffix(" 00:00:00")
+
+
+def _literal_text(match: re.Match[str]) -> str:
+    return match[1] or (f'"{match[2]}"' if match[2] else "")
 
 
 def _limited_table(rows: Iterable[Iterable[str]], max_bytes: int) -> str:

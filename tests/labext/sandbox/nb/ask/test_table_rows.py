@@ -77,7 +77,13 @@ def test_no_row_is_found_without_a_superlative_a_column_or_two_rows_to_compare(q
 
 @pytest.mark.parametrize(
     "values",
-    [("10 bp", "2 kb"), ("10–20", "5"), ("2024-01-01", "2023"), ("12.03.2024", "13.03.2024")],
+    [
+        ("10 bp", "2 kb"),
+        ("€ 5", "$9"),
+        ("10–20", "5"),
+        ("2024-01-01", "2023"),
+        ("12.03.2024", "13.03.2024"),
+    ],
 )
 def test_values_that_cannot_be_compared_have_no_extreme(values):
     text = "\n".join(["name | size", *map("x | {}".format, values)])
@@ -95,6 +101,8 @@ def test_values_that_cannot_be_compared_have_no_extreme(values):
         (("−80 °C", "-20 °C"), "-20 °C"),
         (("7.1 ± 0.2", "~6.9", ""), "7.1 ± 0.2"),
         (("5 %", "12 %", "n/a"), "12 %"),
+        (("89.5 €", "1250 €"), "1250 €"),
+        (("-$12.5", "$9"), "$9"),
     ],
 )
 def test_numbers_are_read_in_the_notation_of_their_column(values, highest):
