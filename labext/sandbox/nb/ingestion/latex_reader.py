@@ -29,6 +29,11 @@ _UNIT_POWER = re.compile(
     r"\\(square|cubic)\s*((?:\\(?:nano|micro|milli|centi|deci|kilo)\s*)?"
     r"\\(?:met(?:re|er)|angstrom|second|[nucmdk]?m)(?![a-zA-Z]))"
 )
+_COMPOUND_EXPONENT = re.compile(
+    r"\^\{((?=[^{}]{0,50}[a-zA-Z])[^{}()]{0,50}[^\s{}()] ?[-+/=*] ?[^\s{}()][^{}()]{0,50})\}"
+)
+"""An exponent such as `n+1`, which needs brackets."""
+
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
 _MARK = "\ue000"
@@ -172,6 +177,7 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     try:
         converter = _Converter()
         source = _TRIMMED_RULE.sub(r"\1", _BAR.sub("{bar}", _DEGREE.sub("°", source)))
+        source = _COMPOUND_EXPONENT.sub(r"^{(\1)}", source)
         source = _UNIT_POWER.sub(
             lambda unit: rf"{unit[2]}\{'cubed' if unit[1] == 'cubic' else 'squared'}", source
         )

@@ -19,6 +19,7 @@ from typing import Any
 from labext.genbank import accession_numbers, complete_locus_lines
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.formulas import mark_formulas
 from labext.sandbox.nb.ingestion.readers import chapter_text, find_heading, read_page
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
@@ -306,7 +307,7 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
         raise UnreadableError(_xml_problem(" ".join(str(error.msg).split()))) from None
     reading.fill_spans(root)
     reading.mark_exponents(root)
-    reading.mark_formulas(root)
+    mark_formulas(root)
     _number_xml_lists(root)
     return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.formulas import mark_formulas, office_part
 from labext.sandbox.nb.ingestion.markup_readers import parse_xml, report_broken
 from labext.sandbox.nb.ingestion.readers import chapter_text, find_heading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
@@ -47,9 +48,6 @@ _FORMULA_WITHOUT_VALUE = re.compile(
 _MAX_SEARCHED_BYTES = 64 << 20
 _MAX_REPEATED_CELLS = 100
 """Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
-
-MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
-"""Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
 
 _SLIDE_LIST_KINDS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 """Kinds of numbers by the beginning of their names, such as `alphaLcPeriod`."""
@@ -144,9 +142,7 @@ def _paragraph_texts(element: Any) -> Iterator[str]:
         elif name == "br":
             yield "\n"
         elif not name.endswith("Pr"):
-            yield MATH_MARKS.get(name, "")
-            yield from _paragraph_texts(child)
-            yield ")" if name == "d" else ""
+            yield office_part(child, "".join(_paragraph_texts(child)))
 
 
 def _diagram_text(relation: Any) -> str:
@@ -380,7 +376,7 @@ def _insert_odf_formulas(content: Any, archive: zipfile.ZipFile) -> None:
         path = posixpath.normpath(posixpath.join(formula.get(_XLINK_HREF, ""), "content.xml"))
         if path in archive.namelist():
             math = parse_xml(archive.read(path))
-            reading.mark_formulas(math)
+            mark_formulas(math)
             formula.text = math.text
 
 

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.formulas import mark_formulas
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 from labext.sandbox.nb.speech import transcription
 
@@ -169,7 +170,7 @@ def _parse_html(text: str) -> Any:
     _mark_list_items(tree)
     reading.fill_spans(tree)
     reading.mark_exponents(tree)
-    reading.mark_formulas(tree)
+    mark_formulas(tree)
     for formula in tree.iter("math"):
         formula.tag = "span"  # trafilatura drops others
         formula.getparent().attrib.pop("style", None)  # Wikipedia shows a picture of it instead

@@ -231,29 +231,6 @@ def resolve_superscripts(text: str) -> str:
     return text.replace(SUPERSCRIPT, "")
 
 
-_MATH_MARKS = {
-    "^": "//*[local-name()='msup' or local-name()='msubsup']/*[last()]",
-    "_": "//*[local-name()='msub' or local-name()='msubsup']/*[2]",
-    "/": "//*[local-name()='mfrac']/*[2]",
-    "√": "//*[local-name()='msqrt' or local-name()='mroot']",
-}
-"""XPath of the parts of formulas in MathML, by the mark before their text."""
-
-
-def mark_formulas(tree: Any) -> None:
-    """Replace MathML by its text, with marks of exponents, indices, fractions and roots."""
-    for mark, path in _MATH_MARKS.items():
-        for element in tree.xpath(path):
-            element.text = f"{mark}{(element.text or '').strip()}"
-    copies = "//*[local-name()='alternatives'][*[local-name()='math']]/*[local-name()='tex-math']"
-    for copy in tree.xpath(f"{copies} | //*[starts-with(local-name(), 'annotation')]"):
-        copy.clear(keep_tail=True)
-    for formula in tree.xpath("//*[local-name()='math']"):
-        text = "".join(part.strip() for part in formula.itertext())
-        formula.clear(keep_tail=True)
-        formula.text = text
-
-
 _LINKED_SUPERSCRIPTS = (
     "//*[local-name()='sup' or local-name()='superscript']"
     "[.//*[local-name()='a' or local-name()='xref'] or parent::a[@href] or "

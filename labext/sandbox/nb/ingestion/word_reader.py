@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.formulas import office_part
 from labext.sandbox.nb.ingestion.markup_readers import parse_xml, xml_name
-from labext.sandbox.nb.ingestion.office_readers import MATH_MARKS, open_package
+from labext.sandbox.nb.ingestion.office_readers import open_package
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _HEADING_STYLE = re.compile(r"heading ([1-6])")
@@ -138,9 +139,7 @@ class _WordReader:
             elif name in ("footnoteReference", "endnoteReference"):
                 yield self._note(name, _attribute(child, "id"))
             else:
-                yield MATH_MARKS.get(name, "")
-                yield from self._texts(child)
-                yield ")" if name == "d" else ""
+                yield office_part(child, "".join(self._texts(child)))
 
     def _note(self, kind: str, identifier: str) -> str:
         note = self._notes.pop((kind, identifier), ())  # each once, also if it refers to itself

@@ -66,6 +66,7 @@ def test_sections_of_latex_are_headings(read, name):
             r"As in \input{methods}",
             "As in\n\n(the text of methods is not included: add that file, too)",
         ),
+        (r"$2^{n - 1} + e^{-kt}$ by Lee$^{13-15}$", "2^(n - 1) + e^-kt by Lee^13-15"),
         (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = (V[S])/(K_m + [S])·(1)/(2)"),
         (
             r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",

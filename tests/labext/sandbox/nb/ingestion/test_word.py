@@ -40,6 +40,10 @@ def paragraph(*content: str, style: str = "") -> str:
     return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{"".join(content)}</w:p>'
 
 
+BRACKETS = '<m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr>'
+SUM = '<m:naryPr><m:chr m:val="∑"/></m:naryPr>'
+
+
 def formula(element: str, **parts: str) -> str:
     inner = "".join(
         f"<m:{name}><m:r><m:t>{text}</m:t></m:r></m:{name}>" for name, text in parts.items()
@@ -72,6 +76,17 @@ def formula(element: str, **parts: str) -> str:
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
         (formula("d", e="a+b"), "(a+b)"),
+        (formula("f", num="a", den="K+b"), "a/(K+b)"),
+        (formula("rad", deg="", e="a+b"), "√(a+b)"),
+        (formula("sSup", e="2", sup="n-1"), "2^(n-1)"),
+        (formula("sSup", e="Ca", sup="2+"), "Ca^2+"),
+        (f"<m:oMath><m:d>{BRACKETS}<m:e><m:r><m:t>S</m:t></m:r></m:e></m:d></m:oMath>", "[S]"),
+        (
+            "<m:oMath><m:nary>"
+            + SUM
+            + "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e></m:nary></m:oMath>",
+            "∑x",
+        ),
     ],
 )
 def test_visible_text_of_a_word_paragraph_is_read(read, content, expected):

@@ -51,3 +51,14 @@ def test_authors_and_formatted_titles_of_articles_are_paragraphs(read):
     lines = read(content.encode(), "a.xml").text.split("\n")
     expected = ["0-1 Lee J[1][*]", "date: date-type accepted", "year: 2021", "## Methods"]
     assert list(filter(None, lines)) == [*expected, "E. coli"]
+
+
+def test_parts_of_formulas_with_operators_are_in_brackets(read):
+    michaelis = (
+        "<mfrac><mrow><mi>V</mi><mo>+</mo><mi>c</mi></mrow><mrow><msub><mi>K</mi><mi>m</mi></msub>"
+        "<mo>+</mo><mfrac><mi>a</mi><mi>b</mi></mfrac></mrow></mfrac>"
+    )
+    power = "<msup><mi>e</mi><mrow><mo>−</mo><mi>k</mi><mo>/</mo><mi>t</mi></mrow></msup>"
+    root = "<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>"
+    content = f"<p>As <math>{michaelis}{power}{root}</math>.</p>"
+    assert read(content.encode(), "a.xml").text == "As (V+c)/(K_m+a/b)e^(−k/t)√(x+1)."
