@@ -49,6 +49,7 @@ _XML_INLINE = frozenset(
     {"bold", "emphasis", "hi", "italic", "monospace", "sc", "style", "sub", "subscript", "sup"}
     | {"superscript", "underline", "xref"}
 )
+_XML_NOTES = ("fn", "footnote", "note")
 _XML_LINE_BREAKS = ("break", "br", "lb")
 
 
@@ -413,12 +414,16 @@ def _xml_text(element: Any) -> str:
     name = xml_name(element)
     if not name or name in _XML_LINE_BREAKS:
         return name and " "
-    if not _has_own_text(element):
-        return " ".join(map(_xml_text, element))
-    inner = (
-        text for child in element for text in (_xml_text(child), child.tail or _xml_gap(child))
-    )
-    return "".join([element.text or "", *inner, " " * (name == "label")])
+    if _has_own_text(element):
+        inner = (
+            text for child in element for text in (_xml_text(child), child.tail or _xml_gap(child))
+        )
+        words = "".join([element.text or "", *inner, " " * (name == "label")])
+    else:
+        words = " ".join(map(_xml_text, element))
+    parent = element.getparent()
+    is_note = name in _XML_NOTES and parent is not None and _has_own_text(parent)
+    return f" [{words.strip()}]" if is_note else words
 
 
 def _xml_gap(element: Any) -> str:

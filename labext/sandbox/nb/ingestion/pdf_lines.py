@@ -302,12 +302,6 @@ def _space_between(before: _Box, after: _Box, max_space: float = _MAX_SPACE) -> 
 def _mark_raised(text: Any, places: Sequence[int], line: str) -> str:
     """Return a line with `^` before the exponents of numbers, 10^6, and marks of notes as [1]."""
     edits: list[tuple[int, int, str]] = []
-    for match in _BEFORE_EXPONENT.finditer(line):
-        place = match.start()
-        end = _count_visible(line[:place])
-        first = places[end if line[place].isdigit() else end + 1]  # a dash may be small
-        if _is_raised(text, places[end - 1], first):
-            edits.append((place, place, "^"))
     for match in _NOTE_MARK.finditer(line):
         start = _count_visible(line[: match.start(1)])
         last = start + _count_visible(match[1]) - 1
@@ -318,6 +312,13 @@ def _mark_raised(text: Any, places: Sequence[int], line: str) -> str:
         is_isotope = is_followed and not _is_apart(text, places[last], places[last + 1])  # ,15N
         if not start or not (is_isotope or _is_apart(text, places[base], places[start])):
             edits.append((match.start(), match.end(), f"[{match[1]}]{' ' * is_followed}"))
+    for match in _BEFORE_EXPONENT.finditer(line):
+        place = match.start()
+        end = _count_visible(line[:place])
+        first = places[end if line[place].isdigit() else end + 1]  # a dash may be small
+        is_note = any(start == place for start, _, _ in edits)
+        if not is_note and _is_raised(text, places[end - 1], first):
+            edits.append((place, place, "^"))
     for start, end, mark in sorted(edits, reverse=True):
         line = f"{line[:start]}{mark}{line[end:]}"
     return line

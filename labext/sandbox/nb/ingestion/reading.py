@@ -215,9 +215,12 @@ SUPERSCRIPT = "\ue002"
 _UNITS = "bar|chi|cos|eta|exp|log|min|mol|rad|sec|sin|tan"
 _RESIDUES = "Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val"
 
-NOTED = rf"(?:(?<=[^\W\d_]{{3}})(?<!\b(?:{_UNITS}))(?<!{_RESIDUES})|(?<=[.,;:\u2019\u201d]))"
-"""The end of a word, except units, functions and residues (`Ser473`), or punctuation: raised
-numbers after it are marks of notes."""
+NOTED = (
+    rf"(?:(?<=[^\W\d_]{{3}})(?<!\b(?:{_UNITS}))(?<!{_RESIDUES})|(?<=[.,;:\u2019\u201d])"
+    r"|(?<=(?<![\d.,])19\d\d)|(?<=(?<![\d.,])20[0-2]\d))"
+)
+"""The end of a word, except units, functions and residues (`Ser473`), of a year, or punctuation:
+raised numbers after it are marks of notes."""
 
 NOTE_NUMBERS = r"\d{1,3}+(?:[,\u2013-]\d{1,3}+)*+"
 _NOTED_END = re.compile(rf"{NOTED}$")
@@ -227,7 +230,7 @@ _MARKED_EXPONENT = re.compile(rf"(?<=\d){SUPERSCRIPT}(?=[-\u2212\u2013+]?\d++(?!
 
 def resolve_superscripts(text: str) -> str:
     """Replace `SUPERSCRIPT` by `^` before exponents and brackets around marks of notes."""
-    text = _MARKED_NOTE.sub(r"[\1]", _MARKED_EXPONENT.sub("^", text))
+    text = _MARKED_EXPONENT.sub("^", _MARKED_NOTE.sub(r"[\1]", text))
     return text.replace(SUPERSCRIPT, "")
 
 
@@ -235,7 +238,9 @@ _LINKED_SUPERSCRIPTS = (
     "//*[local-name()='sup' or local-name()='superscript']"
     "[.//*[local-name()='a' or local-name()='xref'] or parent::a[@href] or "
     "parent::*[local-name()='xref']] | "
-    "//a[@role='doc-noteref' or @*[name()='epub:type']='noteref'][not(.//sup)]"
+    "//a[@role='doc-noteref' or @*[name()='epub:type']='noteref'][not(.//sup)] | "
+    "//*[local-name()='xref'][contains(@ref-type, 'fn')][not(parent::*[local-name()='sup'] or "
+    ".//*[local-name()='sup'])]"
 )
 _NOTE_NUMBERS = re.compile(r"\s*(?:\d{1,3}|[a-z]|[*†‡§]+)(?:\s*[-,;–]\s*(?:\d{1,3}|[a-z]))*\s*")
 
@@ -259,14 +264,14 @@ def mark_superscripts(elements: Iterable[Any]) -> None:
     """Put `^` before the superscripts that are exponents, and marks of notes in brackets."""
     for element in elements:
         before = _adjacent_text(element, "preceding")
-        if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
-            element.text = f"^{element.text.strip()}"
-        elif (
+        if (
             _NOTED_END.search(before[-9:])
             and re.fullmatch(NOTE_NUMBERS, element.text or "")
             and not _adjacent_text(element, "following")[:1].isalnum()  # as in ,15N
         ):
             element.text = f"[{element.text}]"
+        elif before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
+            element.text = f"^{element.text.strip()}"
 
 
 def _adjacent_text(element: Any, axis: str) -> str:

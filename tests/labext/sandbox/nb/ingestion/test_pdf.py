@@ -117,8 +117,8 @@ def test_exponents_of_numbers_in_a_pdf_are_marked(read):
 
 
 def test_marks_of_notes_in_a_pdf_are_in_brackets(read):
-    line = "Seen before^{1,12} at 0.6.^{2} Lee^{1}, 2015,^{7} 5 cm^{2}, Ser^{473} and C,^{15}N"
-    expected = "Seen before[1,12] at 0.6.[2] Lee[1], 2015,[7] 5 cm2, Ser473 and C,15N"
+    line = "Seen before^{1,12} at 6.^{2} Lee^{1}, 1985^{7}, 2015,^{7} m^{2}, Ser^{473} and C,^{15}N"
+    expected = "Seen before[1,12] at 6.[2] Lee[1], 1985[7], 2015,[7] m2, Ser473 and C,15N"
     text = read(pdf([f"{line}\n^{{1}}From a kit."])).text.replace("  ", " ")
     assert text == f"{expected}\n[1] From a kit."
 

@@ -23,7 +23,7 @@ import pytest
         (rb"At 37 C, {\b kept, \v Hidden\v0 .}", "At 37 C, kept, Hidden."),
         (
             rb"10{\super 6} to 10\super\f0 -3\super0 , Lee{\super 1}, 2021{\super 4,5}",
-            "10^6 to 10^-3, Lee[1], 20214,5",
+            "10^6 to 10^-3, Lee[1], 2021[4,5]",
         ),
         (
             rb"\intbl Sugar\cell OD\cell\row\intbl\cell {a|b\par} \cell\row After.",

@@ -73,6 +73,7 @@ def formula(element: str, **parts: str) -> str:
         ("<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>", ""),
         ('<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>shown</w:t></w:r>', "shown"),
         (f"{run('Lee')}{raised('6')}", "Lee[6]"),
+        (f"{run('in 2015')}{raised('6')}", "in 2015[6]"),
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
         (formula("d", e="a+b"), "(a+b)"),

@@ -62,3 +62,14 @@ def test_parts_of_formulas_with_operators_are_in_brackets(read):
     root = "<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>"
     content = f"<p>As <math>{michaelis}{power}{root}</math>.</p>"
     assert read(content.encode(), "a.xml").text == "As (V+c)/(K_m+a/b)e^(−k/t)√(x+1)."
+
+
+def test_notes_in_paragraphs_and_their_marks_are_in_brackets(read):
+    content = (
+        '<article><p>Yield: 5<xref ref-type="fn" rid="f">1</xref> mg in 2015<sup>3</sup> with'
+        "<note>Use 20% <hi>methanol</hi>.</note> or<fn><p>Cold.</p><p>Dark.</p></fn>.</p>"
+        "<fn><p>Twice.</p></fn><p>2048<sup>3</sup> and 3.2015<sup>3</sup></p></article>"
+    )
+    lines = read(content.encode(), "a.xml").text.split("\n")
+    expected = "Yield: 5[1] mg in 2015[3] with [Use 20% methanol.] or [Cold. Dark.]."
+    assert list(filter(None, lines)) == [expected, "Twice.", "2048^3 and 3.2015^3"]
