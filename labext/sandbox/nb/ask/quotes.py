@@ -235,7 +235,7 @@ def _cite_rows(hit: Hit, quote: str, stems: frozenset[str]) -> Citation:
     if header is None:
         header = passages.row_text(rows.pop(0))
     cells = [row for row in [header, *rows] if not _NEGLIGIBLE.fullmatch(row)]
-    if len(rows) <= MAX_ROWS or not all(passages.CELL_SEPARATOR in row for row in cells):
+    if len(rows) <= MAX_ROWS or not all(passages.CELL_SEPARATOR in f" {row} " for row in cells):
         return citation
     found = [stems.intersection(segmentation.stem_words(row)) for row in rows]
     counts = Counter(stem for in_row in found for stem in in_row)
@@ -257,7 +257,9 @@ def _best_table(part: str, stems: frozenset[str]) -> str:
         part[start:end].strip() for start, end in zip(starts, [*ends, len(part)], strict=True)
     ]
     lines = [line for table in tables for line in table.split("\n")]
-    if not all(passages.CELL_SEPARATOR in line or _NEGLIGIBLE.fullmatch(line) for line in lines):
+    if not all(
+        passages.CELL_SEPARATOR in f" {line} " or _NEGLIGIBLE.fullmatch(line) for line in lines
+    ):
         return part
     return max(tables, key=lambda table: len(stems.intersection(segmentation.stem_words(table))))
 

@@ -19,6 +19,7 @@ MAX_HEADER_LENGTH = 300
 
 PATH_SEPARATOR = " › "
 CELL_SEPARATOR = " | "
+_SEPARATOR = re.compile(r"(?<= )\|(?= )")
 _MARKDOWN_SEPARATOR = re.compile(r"(?<!\\)\|")
 
 _WORD = re.compile(r"[^\s。！？]{1,32}[。！？]{0,32}|[。！？]{1,32}")
@@ -35,7 +36,7 @@ _OWN_LINE = re.compile(r"#{1,6}[ \t]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
-_ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
+_ROW = re.compile(r"\||\t|.*\S(?: \| [ |]*|\t)\S|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…。，；：！？\s]")
 _FENCE = re.compile(r"(```|~~~)")
 _MEASUREMENT = re.compile(r"[=×^±≈<>≤≥]|\s\S?\d[\d.,]*\s?(?:[%‰µ]|°C|[^\W\d_]{1,3}$)")
@@ -107,12 +108,18 @@ def with_confidence(
 def table_header(heading: str) -> str | None:
     """Return the header of the table that a passage continues, from its headings; else None."""
     last = heading.rpartition(PATH_SEPARATOR)[2]
-    return last if CELL_SEPARATOR in last else None
+    return last if CELL_SEPARATOR in f" {last} " else None
 
 
 def row_text(line: str) -> str:
-    """Return a row of a table as a header: on one line, without outer separators, limited."""
-    return " ".join(line.split()).strip("| ")[:MAX_HEADER_LENGTH]
+    """Return a row of a table as a header: on one line, without the separators around it, limited.
+
+    The one after an empty first cell stays, as in `| rate | OD`.
+    """
+    line = " ".join(line.split())
+    if line.startswith("|") and line.endswith("|"):
+        line = line[1:].strip()
+    return line[:MAX_HEADER_LENGTH].rstrip("| ")
 
 
 def split_row(line: str) -> list[str]:
@@ -123,8 +130,9 @@ def split_row(line: str) -> list[str]:
     line = line.strip()
     if line.startswith("|") and line.endswith("|"):
         return [cell.strip() for cell in _MARKDOWN_SEPARATOR.split(line[1:-1])]
-    separator = CELL_SEPARATOR if CELL_SEPARATOR in f" {line} " else "|"
-    return [cell.strip() for cell in f" {line} ".split(separator)]
+    line = f" {line} "
+    cells = _SEPARATOR.split(line) if CELL_SEPARATOR in line else line.split("|")
+    return [cell.strip() for cell in cells]
 
 
 def markdown_table(rows: Sequence[str]) -> str:
@@ -219,7 +227,7 @@ def _split_page(page: int | None, text: str, path: dict[int, str]) -> Iterator[P
             next_heading = next(headings)
         parts = [path[level] for level in sorted(path)]
         header = layout.rows.get(_line_start(text, start))
-        if header is not None and header[0] < start:
+        if header is not None and text[header[0] : start].strip():
             parts.append(header[1])
         yield PassageText(text[start:end], page, PATH_SEPARATOR.join(parts))
         while next_heading[0] < end:

@@ -357,3 +357,27 @@ def test_longer_cell_is_not_found_by_a_part_of_it():
     passages = source(table)
     text = answer("Which are resistant to kanamycin sulfate?", passages, passages[:1]).text
     assert "Plasmids, 30 of 90 rows with kanamycin sulfate, the first 20:" in text
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "shown"),
+    [
+        (" | logFC | p", "{} | 1.5 | 0.1", "|  | logFC | p |"),
+        ("| | logFC | p |\n|---|---|---|", "| {} | 1.5 | 0.1 |", "|  | logFC | p |"),
+        ("gene | ko | p", "{} |  | 0.1", "| gene | ko | p |"),
+        (" | p", "{} | 0.1", "|  | p |"),
+    ],
+)
+def test_values_stay_below_the_names_of_their_columns_beside_empty_cells(header, row, shown):
+    rows = (row.format(f"G{number}") for number in range(200))
+    passages = source("\n".join([header, *rows]))
+    found = next(hit for hit in passages if "G150 " in hit.text)
+    lines = answer("What is G150?", passages, [found]).text.split("\n")
+    cells = row.format("**G150**").strip("| ")
+    assert lines[4:] == [f"> {shown}", lines[5], f"> | {cells} [source:a] |"]
+
+
+def test_header_that_begins_a_passage_with_an_empty_cell_is_shown_once():
+    passages = source("# Genes\n\n | logFC | padj\na | 1.5 | 0.1\nb | 2.5 | 0.2")
+    text = answer("What is the padj of a?", passages, passages).text
+    assert text.count("logFC") == 1
