@@ -280,6 +280,8 @@ _ODF_ROW = _ODF % ("table", "table-row")
 _ODF_CELLS = (_ODF % ("table", "table-cell"), _ODF % ("table", "covered-table-cell"))
 _ODF_PAGE = _ODF % ("drawing", "page")
 _ODF_CLASS = _ODF % ("presentation", "class")
+_ODF_STYLE = _ODF % ("text", "style-name")
+_ODF_DISPLAY = _ODF % ("text", "display")
 _ODF_HIDDEN = (_ODF % ("text", "tracked-changes"), _ODF % ("office", "annotation"))
 """Deleted text, and comments."""
 
@@ -303,6 +305,7 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
         styles = [content]
         if "styles.xml" in archive.namelist():
             styles.append(parse_xml(archive.read("styles.xml")))
+        _hide_odf_text(content, styles)
         _number_odf_lists(content, styles)
         reading.mark_superscripts(_odf_superscripts(content, styles))
         _insert_odf_formulas(content, archive)
@@ -310,7 +313,8 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
         pages: list[tuple[int | None, str]] = [
             (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
         ]
-        title = _odf_title(archive) or next(map(_odf_text, content.iter(_ODF_HEADING)), None)
+        headings = chain(_odf_titles(content), content.iter(_ODF_HEADING))
+        title = _odf_title(archive) or next(map(_odf_text, headings), None)
         title = title or (find_heading(pages[0][1]) if pages else None)
         return Document(pages or [(None, "\n\n".join(_odf_blocks(content)))], title)
 
@@ -320,6 +324,18 @@ def _odf_title(archive: zipfile.ZipFile) -> str | None:
         return None
     properties = parse_xml(archive.read("meta.xml"))
     return next((element.text for element in properties.iter("{*}title") if element.text), None)
+
+
+def _odf_titles(content: Any) -> Iterator[Any]:
+    """Yield the paragraphs of the style Title, or of one based on it."""
+    names = {"Title"} | {
+        style.get(_ODF % ("style", "name"))
+        for style in content.iter(_ODF % ("style", "style"))
+        if style.get(_ODF % ("style", "parent-style-name")) == "Title"
+    }
+    for paragraph in content.iter(_ODF_PARAGRAPH):
+        if paragraph.get(_ODF_STYLE) in names and _odf_text(paragraph):
+            yield paragraph
 
 
 def _number_odf_lists(content: Any, styles: Iterable[Any]) -> None:
@@ -333,7 +349,7 @@ def _number_odf_lists(content: Any, styles: Iterable[Any]) -> None:
     last_numbers: dict[tuple[str | None, str], int] = {}
     for items in content.iter(_ODF_LIST):
         lists = [items, *items.iterancestors(_ODF_LIST)]
-        names = (ancestor.get(_ODF % ("text", "style-name")) for ancestor in lists)
+        names = (ancestor.get(_ODF_STYLE) for ancestor in lists)
         name = next(filter(None, names), None)
         key = (name, str(len(lists)))
         level = levels.get(key)
@@ -356,17 +372,35 @@ def _number_odf_lists(content: Any, styles: Iterable[Any]) -> None:
         last_numbers[key] = number
 
 
-def _odf_superscripts(content: Any, styles: Iterable[Any]) -> Iterator[Any]:
-    """Yield the spans whose style raises the text: `super 58%`, or by a share as in `33% 58%`."""
-    raised = {
+def _odf_styles(styles: Iterable[Any], name: str, pattern: str) -> frozenset[str | None]:
+    """Return the names of the styles with a property of text whose value begins with a pattern."""
+    return frozenset(
         style.get(_ODF % ("style", "name"))
         for part in styles
         for style in part.iter(_ODF % ("style", "style"))
         for properties in style.iter(_ODF % ("style", "text-properties"))
-        if re.match(r"super|[1-9]", properties.get(_ODF % ("style", "text-position"), ""))
-    }
+        if re.match(pattern, properties.get(name, ""))
+    )
+
+
+def _hide_odf_text(content: Any, styles: Iterable[Any]) -> None:
+    """Remove sections, paragraphs and words that are hidden."""
+    hidden = _odf_styles(styles, _ODF_DISPLAY, "none")
+    marks = (_ODF % ("text", "hidden-paragraph"), _ODF % ("text", "hidden-text"))
+    for mark in [*content.iter(*marks)]:
+        if mark.get(_ODF % ("text", "is-hidden")) == "true":
+            is_word = mark.tag == marks[1]
+            (mark if is_word else mark.getparent()).clear(keep_tail=True)
+    for element in [*content.iter(_ODF % ("text", "*"))]:
+        if element.get(_ODF_STYLE) in hidden or element.get(_ODF_DISPLAY) == "none":
+            element.clear(keep_tail=True)
+
+
+def _odf_superscripts(content: Any, styles: Iterable[Any]) -> Iterator[Any]:
+    """Yield the spans whose style raises the text: `super 58%`, or by a share as in `33% 58%`."""
+    raised = _odf_styles(styles, _ODF % ("style", "text-position"), r"super|[1-9]")
     for span in content.iter(_ODF % ("text", "span")):
-        if span.get(_ODF % ("text", "style-name")) in raised:
+        if span.get(_ODF_STYLE) in raised:
             yield span
 
 

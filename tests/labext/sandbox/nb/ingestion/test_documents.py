@@ -348,6 +348,20 @@ def test_exponents_of_numbers_in_an_open_document_are_marked(read):
     assert read(open_document(body)).text == "10^6, 10^−3 cells[1], 1057"
 
 
+def test_hidden_text_of_an_open_document_is_not_read_and_its_title_is_that_of_the_style(read):
+    body = (
+        '<style:style style:name="P1" style:parent-style-name="Title"/><style:style '
+        'style:name="T1"><style:text-properties text:display="none"/></style:style><office:text>'
+        '<text:h>Buffers</text:h><text:p text:style-name="P1">Prep</text:p><text:p>At 37'
+        '<text:span text:style-name="T1">not 30</text:span> °C<text:hidden-text '
+        'text:is-hidden="true">x</text:hidden-text>.</text:p><text:section text:display="none">'
+        '<text:p>Old</text:p></text:section><text:p><text:hidden-paragraph text:is-hidden="true"/>'
+        "Old</text:p></office:text>"
+    )
+    result = read(open_document(body))
+    assert (result.title, result.text) == ("Prep", "# Buffers\n\nPrep\n\nAt 37 °C.")
+
+
 def test_formulas_of_an_open_document_are_read(read):
     formula = '<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame>'
     body = f'<office:text xmlns:xlink="http://www.w3.org/1999/xlink"><text:p>Let {formula}'
