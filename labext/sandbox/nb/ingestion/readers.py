@@ -107,6 +107,12 @@ _TYPESET = (
     "//*[contains(@class, 'katex') or contains(@class, 'MathJax')][.//math]"
     "//*[@aria-hidden='true'][not(.//math)]"
 )
+_UNSEEN = (
+    "//span[contains(@class, 'mw-editsection')] | //body//*[@hidden and @hidden != 'until-found' "
+    "and not(@role = 'tabpanel' or @id = //@aria-controls)]"
+)
+"""XPath of hidden elements, except those that a click shows, and the edit links of Wikipedia."""
+
 _FOOTNOTES = (
     "//*[@role='doc-endnotes' or @role='doc-footnote' or starts-with(@id, 'sdfootnote') or "
     "starts-with(@id, 'sdendnote') or contains(concat(' ', @class, ' '), ' footnotes ')]"
@@ -165,6 +171,8 @@ def _parse_html(text: str) -> Any:
         tree = html.document_fromstring(source, parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+    for element in tree.xpath(_UNSEEN):
+        element.drop_tree()
     _drop_typeset_formulas(tree)
     _keep_footnotes(tree)
     _mark_list_items(tree)

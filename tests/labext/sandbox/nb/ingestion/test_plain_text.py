@@ -1,4 +1,4 @@
-"""Plain text in other formats: JSON, program code and attached e-mails."""
+"""Plain text in other formats: JSON, program code, e-mails, subtitles; hidden text of pages."""
 
 from __future__ import annotations
 
@@ -68,3 +68,14 @@ def test_subtitles_are_read_without_numbers_and_times(read):
     assert read(SUBTITLES["lecture.srt"].encode(), "lecture.srt").text == text
     text = "Prof. Kim: The pH is < 7.\nThe pH is < 7.\nNOTE that it drifts."
     assert read(SUBTITLES["lecture.vtt"].encode(), "Lecture.VTT").text == text
+
+
+@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+def test_hidden_elements_of_html_are_not_read_unless_a_click_shows_them(read, filler):
+    page = (
+        f"<html><body><article><h2>Steps</h2><span class=mw-editsection>[edit]</span><p>{filler}At "
+        "50 °C.</p><p hidden>At 65 °C.</p><button aria-controls=more>More</button><p id=more "
+        "hidden>For 1 h.</p></article></body></html>"
+    )
+    lines = [*filter(None, read(page.encode(), "a.html").text.split("\n"))]
+    assert lines == ["## Steps", f"{filler}At 50 °C.", "For 1 h."]
