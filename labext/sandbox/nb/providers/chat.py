@@ -16,7 +16,7 @@ from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.usage import Monitor
 from labext.sandbox.nb.tables import Model
-from labext.sandbox.nb.text import extractive, segmentation
+from labext.sandbox.nb.text import extractive, passages, segmentation
 
 
 def generate_reply(
@@ -99,12 +99,14 @@ def shorten_title(text: str) -> str:
 
 
 def _extract_title(content: str) -> str:
-    """Return a text's own heading, or else its key sentence, or else its first line."""
+    """Return a text's own heading, or else its key sentence, if it is no row, or its first line."""
     first = next(iter(segmentation.split_sentences(content)), "")
     if first.startswith("#"):
         return first.lstrip("#")
-    line = first.partition("\n")[0]
-    return extractive.summarize(content, 1) or line.removeprefix("- ").replace("**", "")
+    line = first.partition("\n")[0].strip("| ")
+    sentence = extractive.summarize(content, 1)
+    is_row = passages.CELL_SEPARATOR in f" {sentence} "
+    return line.removeprefix("- ").replace("**", "") if is_row or not sentence else sentence
 
 
 AskModel = Callable[[str, str], str]

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from labext.sandbox.nb.text import passages, segmentation
 from labext.sandbox.nb.text.segmentation import split_sentences, stem_words
@@ -192,7 +193,7 @@ def summarize(text: str, count: int = SUMMARY_SENTENCES) -> str:
 def quote_key_sentences(text: str, prompt: str) -> str:
     """Return key sentences as a Markdown list of quotations; those with words of a prompt first.
 
-    Of a text that is a single table, its rows are a table with its header.
+    Of a text that has only tables and headings, rows are tables with their headers.
     """
     topic = " ".join(
         word
@@ -200,9 +201,25 @@ def quote_key_sentences(text: str, prompt: str) -> str:
         if not _INSTRUCTION_STEMS.issuperset(stem_words(word))
     )
     sentences = key_sentences(text, SUMMARY_SENTENCES, topic)
-    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    rows = [sentence for sentence in sentences if sentence != lines[0]]
-    is_table = all(passages.CELL_SEPARATOR in line for line in lines)
-    if rows and is_table and set(rows).issubset(lines):
-        return passages.markdown_table([lines[0], *rows])
+    headers = _table_headers(text)
+    rows = [sentence for sentence in sentences if sentence != headers.get(sentence)]
+    if rows and headers.keys() >= set(rows):
+        tables = groupby(rows, headers.__getitem__)
+        return "\n\n".join(passages.markdown_table([header, *group]) for header, group in tables)
     return "\n".join(f"- “{sentence}”" for sentence in sentences) or NO_SENTENCES
+
+
+def _table_headers(text: str) -> dict[str, str]:
+    """Return the header of each row of a text; empty if it has more than rows and headings."""
+    headers: dict[str, str] = {}
+    header = None
+    for line in text.splitlines():
+        row = " ".join(line.split())
+        if not row or _HEADING.match(row):
+            header = None
+        elif passages.CELL_SEPARATOR not in f" {row} " and any(map(str.isalnum, row)):
+            return {}
+        else:
+            header = header or row
+            headers[row] = header
+    return headers

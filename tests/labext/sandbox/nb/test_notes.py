@@ -64,6 +64,7 @@ def test_ai_note_gets_a_title_from_its_content(api, title) -> None:
         ("**plasmid yields**: 5 ug", "plasmid yields: 5 ug"),
         ("- Die Ausbeute war gering", "Die Ausbeute war gering"),
         ("产量很低，因为葡萄糖", "产量很低，因为葡萄糖"),
+        ("| Gene | padj |\n|---|---|\n| TP53 | 0.01 |", "Gene | padj"),
     ],
 )
 def test_ai_note_without_a_whole_sentence_is_titled_by_its_first_line(api, content, title) -> None:

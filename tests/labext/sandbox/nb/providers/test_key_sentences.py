@@ -125,8 +125,10 @@ def test_key_rows_of_a_table_have_its_header() -> None:
     assert header == "| plasmid | length | marker |"
     assert ruler == "| --- | --- | --- |"
     assert {line[2:-2] for line in quoted} < {*rows[1:]}
-    two_tables = extractive.quote_key_sentences("\n".join(["# Sheet 1", *rows]), "Facts?")
-    assert two_tables.startswith("- “pX")
+    sheets = "\n".join(["# Sheet 1", *rows[:3], "", "# Strains", "strain | medium", "DH10B | LB"])
+    tables = extractive.quote_key_sentences(sheets, "LB or kanamycin?").split("\n\n")
+    assert [table.split("\n")[0] for table in tables] == [header, "| strain | medium |"]
+    assert extractive.quote_key_sentences(f"{sheets}\nNotes", "Facts?").startswith("- “")
 
 
 def test_text_without_sentences_is_reported() -> None:
