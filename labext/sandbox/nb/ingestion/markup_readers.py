@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from labext.genbank import accession_numbers, complete_locus_lines
@@ -85,8 +85,12 @@ def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
             header = next(rows, [])
         if comments and len(comments[-1]) == len(header):  # such as `#CHROM`
             rows, header = chain([header], rows), comments.pop()
+        sample = [*islice(rows, _MAX_SAMPLE_LINES)]
+        is_named = all(len(row) == len(header) + 1 and row[0] for row in sample if row)
+        if len(header) > 1 and is_named and any(row[-1] for row in sample if row):
+            header = ["", *header]  # R writes no header for the names of rows
         lines = [delimiter.join(comment).replace("\t", " ") for comment in comments]
-        lines += reading.sheet_lines(chain([header], rows))
+        lines += reading.sheet_lines(chain([header], sample, rows))
     return Document([(None, "\n".join(lines))])
 
 
