@@ -426,7 +426,7 @@ def _find_reader(file: SourceFile) -> str:
         _reader_by_magic(file.path, head)
         or _READER_BY_SUFFIX.get(PurePosixPath(file.name.lower()).suffix)
         or _READER_BY_MEDIA_TYPE.get(file.media_type or "")
-        or _reader_of_text(head)
+        or _reader_of_text(head, file.name)
     )
 
 
@@ -479,13 +479,26 @@ def _reader_of_archive(path: Path) -> str:
     raise _unsupported("an archive", "unpack it and add its files")
 
 
-def _reader_of_text(head: bytes) -> str:
+_TABLE_SUFFIXES = ("", ".asc", ".dat", ".txt", ".xls")
+
+
+def _reader_of_text(head: bytes, name: str) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return _HTML
     if start.startswith(b"<?xml"):
         return _HTML if b"<html" in head.lower() else _XML
-    return _LATEX if start.startswith(b"\\documentclass") else _TEXT
+    if start.startswith(b"\\documentclass"):
+        return _LATEX
+    is_table = PurePosixPath(name.lower()).suffix in _TABLE_SUFFIXES and _has_columns(head)
+    return _TABLE if is_table else _TEXT
+
+
+def _has_columns(head: bytes) -> bool:
+    """Return whether most lines of a text, but the last one, have the same number of tabs."""
+    lines = [line for line in re.split(rb"[\r\n]+", head)[:-1] if line.strip(b"\0\t ")]
+    tabs = [count for line in lines if (count := line.count(b"\t"))]
+    return 2 * max(map(tabs.count, tabs), default=0) > max(len(lines), 2)
 
 
 def _unsupported(description: str, advice: str | None = None) -> UnreadableError:

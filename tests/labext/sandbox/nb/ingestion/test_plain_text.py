@@ -79,3 +79,20 @@ def test_hidden_elements_of_html_are_not_read_unless_a_click_shows_them(read, fi
     )
     lines = [*filter(None, read(page.encode(), "a.html").text.split("\n"))]
     assert lines == ["## Steps", f"{filler}At 50 °C.", "For 1 h."]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        (
+            "run.txt",
+            "well\tCt\tnote\nA1\t\tlow\nA2\t21\t\n",
+            "well | Ct | note\nA1 |  | low\nA2 | 21",
+        ),
+        ("run.py", "a\tb\n1\t2\n", "a\tb\n1\t2"),
+        ("notes.txt", "By:\tLee\n\nCold.\n\nDark.\n", "By:\tLee\n\nCold.\n\nDark."),
+    ],
+)
+def test_text_of_which_most_lines_have_columns_is_a_table(read, name, content, expected):
+    for encoding in ("utf-8", "utf-16"):
+        assert read(content.encode(encoding), name).text == expected
