@@ -82,7 +82,11 @@ _BASES = frozenset({"bp", "nt", "aa"})
 
 _RULER_CELL = re.compile(r":?-+:?")
 _MISSING = frozenset({"", "-", "–", "—", "?", "n.d.", "nd", "na", "n/a", "nan", "none", "null"})
-_SUMMARY_ROWS = frozenset({"total", "sum", "mean", "average", "median", "all", "overall"})
+_SUMMARY_ROWS = frozenset(
+    {"total", "subtotal", "grand total", "sum", "mean", "average", "median", "all", "overall"}
+    | {"sd", "stdev", "std dev", "standard deviation", "sem", "cv", "min", "max"}
+    | {"summe", "gesamt", "mittel", "mittelwert", "durchschnitt", "moyenne"}
+)
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T].*)?")
 _VALUE = re.compile(
     r"[~≈<>≤≥]?\s?(?P<sign>[-−+]?)(?P<currency>(?:[$€£¥]|EUR|USD|GBP|CHF|JPY)\s?)?"

@@ -155,8 +155,10 @@ def test_extreme_is_found_among_the_rows_that_meet_a_comparison():
 
 
 def test_rows_of_sums_are_not_compared():
-    text = "\n".join([HEADER, *ROWS, "Total | | 6,246"])
+    summary = ("Total | | 6,246", "Mittelwert: | | 1,562", "SD | | 12")
+    text = "\n".join([HEADER, *ROWS, *summary])
     assert rows("Which plasmid has the longest fragment?", text) == [ROWS[3]]
+    assert rows("Which plasmid has the shortest fragment?", text) == [ROWS[4]]
 
 
 def test_tables_of_other_sheets_are_not_compared():
