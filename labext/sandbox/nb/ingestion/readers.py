@@ -119,6 +119,9 @@ _FOOTNOTES = (
 )
 """XPath of footnotes as written by pandoc, LibreOffice and others."""
 
+_LINE_BREAK = "\N{LINE SEPARATOR}"
+"""Stands for `<br>`, unlike other line ends of HTML, which are blanks."""
+
 _BLANKS = re.compile(r"\s+")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _MARKED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:(?:\d+|[a-zA-Z]|[ivxIVX]+)\.|-) )")
@@ -302,13 +305,14 @@ def _visible_blocks(tree: Any) -> Iterator[str]:
 
     etree.strip_elements(tree, *_HIDDEN_TAGS, with_tail=False)
     for line_break in tree.iter("br"):
-        line_break.tail = f"\n{line_break.tail or ''}"
+        line_break.tail = f"{_LINE_BREAK}{line_break.tail or ''}"
     yield from _blocks(tree)
 
 
 def _blocks(element: Any) -> Iterator[str]:
     if element.tag == "pre":
-        yield f"```\n{element.text_content().strip(chr(10))}\n```"
+        code = element.text_content().replace(_LINE_BREAK, "\n").strip("\n")
+        yield f"```\n{code}\n```"
     elif element.tag == "table":
         rows = (
             [cell.text_content() for cell in row.iterchildren()]
@@ -332,13 +336,18 @@ def _flow(element: Any) -> Iterator[str]:
         if child.tag in _INLINE:
             text += child.text_content()
         else:
-            if line := " ".join(text.split()):
-                yield line
+            yield from _broken_lines(text)
             yield from _blocks(child)
             text = ""
         text += child.tail or ""
-    if line := " ".join(text.split()):
-        yield line
+    yield from _broken_lines(text)
+
+
+def _broken_lines(text: str) -> Iterator[str]:
+    """Yield a text with its line breaks, if it has other characters than blanks."""
+    lines = (" ".join(line.split()) for line in text.split(_LINE_BREAK))
+    if block := "\n".join(lines).strip():
+        yield block
 
 
 def read_audio(file: SourceFile, on_stage: OnStage) -> Document:

@@ -437,7 +437,7 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
     ("body", "expected"),
     [
         ("<div>In a <b>div</b>.<div>Inner.</div>After.</div>", "In a div.\n\nInner.\n\nAfter."),
-        ("<p>one<br/>two</p>", "one two"),
+        ("<p>one<br/>two</p>", "one\ntwo"),
         ("<ol><li>Add</li><li><p>Mix</p></li></ol>", "1. Add\n\n2. Mix"),
         (
             "<table><tr><td colspan='2'>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr></table>",

@@ -96,3 +96,9 @@ def test_hidden_elements_of_html_are_not_read_unless_a_click_shows_them(read, fi
 def test_text_of_which_most_lines_have_columns_is_a_table(read, name, content, expected):
     for encoding in ("utf-8", "utf-16"):
         assert read(content.encode(encoding), name).text == expected
+
+
+def test_line_breaks_of_short_pages_and_mails_part_lines(read):
+    page = "<p>To order:<br>- 5 mL\nLB<br/>Due: 3 May<br><br>Lee</p><pre>a<br>b</pre>"
+    text = "To order:\n- 5 mL LB\nDue: 3 May\n\nLee\n\n```\na\nb\n```"
+    assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == text
