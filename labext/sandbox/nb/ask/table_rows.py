@@ -359,6 +359,7 @@ def _values(rows: Sequence[Row], column: int) -> list[tuple[float, Row]]:
         for row in rows
         if row.cells[column].casefold() not in _MISSING
         and row.cells[0].casefold().rstrip(":") not in _SUMMARY_ROWS
+        and (row.cells[0] or any(map(str.isdigit, row.line)))  # the row may name the units
     ]
     has_decimal_comma = any(_DECIMAL_COMMA.search(cell) for cell, _ in cells)
     values, units = [], set()

@@ -161,6 +161,11 @@ def test_rows_of_sums_are_not_compared():
     assert rows("Which plasmid has the shortest fragment?", text) == [ROWS[4]]
 
 
+def test_row_of_units_is_not_compared():
+    text = "peak | area\n | mAU*min\ncaffeine | 12,55\ntheobromine | 10,65"
+    assert rows("Which peak has the highest area?", text) == ["caffeine | 12,55"]
+
+
 def test_tables_of_other_sheets_are_not_compared():
     other = "# Primers\n\nprimer | length (nt)\nlong | 99,000\nshort | 20"
     text = f"# Plasmids\n\n{TABLE}\n\n{other}"
