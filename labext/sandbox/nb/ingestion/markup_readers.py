@@ -357,7 +357,9 @@ def _xml_blocks(element: Any) -> Iterator[str]:
     parent_name = "" if parent is None else xml_name(parent)
     attributes = _xml_attributes(element)
     if name in _XML_ROWS and parent_name in _XML_ROW_PARENTS:
-        yield reading.format_table([[_xml_text(cell) for cell in element]])
+        line = reading.format_table([[_xml_text(cell) for cell in element]])
+        is_first = element.getprevious() is None
+        yield line if is_first or not line or " | " in f" {line}" else f"{line} |"
     elif _has_own_text(element) and any(map(_is_xml_block, element)):
         yield from _xml_flow(element)
     elif _has_own_text(element):

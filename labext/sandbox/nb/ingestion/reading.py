@@ -328,9 +328,15 @@ def _span(cell: Any, kind: str) -> int:
 
 
 def format_table(rows: Iterable[Iterable[str]]) -> str:
-    """Return the rows that have text as lines, the cells separated by `|`."""
+    """Return the rows that have text as lines, the cells separated by `|`.
+
+    After the first row, one with only its first cell ends with `|`, unlike a title.
+    """
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
-    return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
+    lines = [" | ".join(row).rstrip(" |") for row in cells if any(row)]
+    is_row = [" | " in f" {line}" for line in lines]
+    named = [line if row else f"{line} |" for line, row in zip(lines, is_row, strict=True)]
+    return "\n".join(lines[:1] + (named if any(is_row) else lines)[1:])
 
 
 _NUMBER = re.compile(r"\s*[-\u2212+<>≤≥~≈]?\s?\d(?!\d\d/\d{3})")
@@ -355,9 +361,10 @@ def sheet_lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:
             if is_after_empty and len(filled) > 1 and not is_values and is_other:
                 yield ""
                 columns, has_values = [], False
-            columns = columns or filled
+            columns = columns if len(columns) > 1 else filled
+            is_named = has_values and filled == [0] != columns and not is_after_empty
             has_values = has_values or is_values
-            yield line
+            yield f"{line} |" if is_named else line
         is_after_empty = not line
 
 

@@ -36,7 +36,7 @@ _OWN_LINE = re.compile(r"#{1,6}[ \t]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
-_ROW = re.compile(r"\||\t|.*\S(?: \| [ |]*|\t)\S|\S.*\S {3,}\S")
+_ROW = re.compile(r"\||\t|.*\S(?: \| [ |]*|\t)\S|.*\S \|$|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…。，；：！？\s]")
 _FENCE = re.compile(r"(```|~~~)")
 _MEASUREMENT = re.compile(r"[=×^±≈<>≤≥]|\s\S?\d[\d.,]*\s?(?:[%‰µ]|°C|[^\W\d_]{1,3}$)")

@@ -161,6 +161,14 @@ def test_rows_of_sums_are_not_compared():
     assert rows("Which plasmid has the shortest fragment?", text) == [ROWS[4]]
 
 
+def test_rows_with_the_first_cell_only_do_not_end_a_table():
+    text = "name | yield\n" + "\n".join(
+        f"s{n} |" if n % 9 == 5 else f"s{n} | {n}" for n in range(99)
+    )
+    assert rows("the highest yield?", text) == ["s98 | 98"]
+    assert rows("the lowest yield?", text) == ["s0 | 0"]
+
+
 def test_row_of_units_is_not_compared():
     text = "peak | area\n | mAU*min\ncaffeine | 12,55\ntheobromine | 10,65"
     assert rows("Which peak has the highest area?", text) == ["caffeine | 12,55"]
@@ -373,6 +381,7 @@ def test_longer_cell_is_not_found_by_a_part_of_it():
         ("| | logFC | p |\n|---|---|---|", "| {} | 1.5 | 0.1 |", "|  | logFC | p |"),
         ("gene | ko | p", "{} |  | 0.1", "| gene | ko | p |"),
         (" | p", "{} | 0.1", "|  | p |"),
+        ("gene | p\nG |", "{} | 0.1", "| gene | p |"),
     ],
 )
 def test_values_stay_below_the_names_of_their_columns_beside_empty_cells(header, row, shown):

@@ -169,7 +169,7 @@ def test_sheets_are_tables_under_their_names(read):
     book.create_sheet("Dates").append([date(2026, 11, 23), "two\nlines"])
     result = read(saved(book), "plasmids.xlsx")
     assert result.text == (
-        "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n0.3\n\n"
+        "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n0.3 |\n\n"
         "# Dates\n\n2026-11-23 | two lines"
     )
 

@@ -354,6 +354,7 @@ _RATIOS = "By: | J\nDay: | 3\n\nid | 260/280 | 260/230\nA | 2 | 3"
         ("\tod\tgfp\nA1\t0.5\t9\n", "| od | gfp\nA1 | 0.5 | 9"),
         ("od\tgfp\nA1\t0.5\t9\n\nA2\t0.6\t\n", "| od | gfp\nA1 | 0.5 | 9\nA2 | 0.6"),
         ("a,b\n1,2,\n3,4,\n", "a | b\n1 | 2\n3 | 4"),
+        ("By J\nid,od\nA,1\nB,\n\nNotes,\n", "By J\nid | od\nA | 1\nB |\nNotes"),
         ("name,host\nA,K\n\nB,K\n,,\nC,K\n", "name | host\nA | K\nB | K\nC | K"),
         (
             "Reader,X\nTime,9:30\n\n\nwell,od\nA1,5\n\nA2,6\n",

@@ -73,3 +73,10 @@ def test_notes_in_paragraphs_and_their_marks_are_in_brackets(read):
     lines = read(content.encode(), "a.xml").text.split("\n")
     expected = "Yield: 5[1] mg in 2015[3] with [Use 20% methanol.] or [Cold. Dark.]."
     assert list(filter(None, lines)) == [expected, "Twice.", "2048^3 and 3.2015^3"]
+
+
+def test_row_of_a_table_with_its_first_cell_only_stays_in_the_table(read):
+    rows = "".join(
+        f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in ("ab", "c ", "de")
+    )
+    assert read(f"<a><table>{rows}</table></a>".encode(), "a.xml").text == "a | b\nc |\nd | e"
