@@ -302,7 +302,7 @@ def _block_quote(citation: Citation, stems: frozenset[str]) -> str:
     """
     lines = [
         " ".join(_COMMENT.sub("", line).split())
-        for line in passages.display_lines(citation.quote, headings=True)
+        for line in passages.display_lines(passages.separate_tabs(citation.quote), headings=True)
     ]
     blocks: list[str] = []
     for is_row, group in groupby(lines, lambda line: passages.CELL_SEPARATOR in f" {line} "):

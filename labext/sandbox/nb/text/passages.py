@@ -19,6 +19,7 @@ MAX_HEADER_LENGTH = 300
 
 PATH_SEPARATOR = " › "
 CELL_SEPARATOR = " | "
+_TAB_ROW = re.compile(r"(?m)^[^\t\n]*\t[^\t\n]*\t.*$")
 _SEPARATOR = re.compile(r"(?<= )\|(?= )")
 _MARKDOWN_SEPARATOR = re.compile(r"(?<!\\)\|")
 
@@ -36,7 +37,7 @@ _OWN_LINE = re.compile(r"#{1,6}[ \t]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
-_ROW = re.compile(r"\||\t|.*\S(?: \| [ |]*|\t)\S|.*\S \|$|\S.*\S {3,}\S")
+_ROW = re.compile(r"\||\t|.*\S(?: \| [ |]*|\t+)\S|.*\S \|$|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…。，；：！？\s]")
 _FENCE = re.compile(r"(```|~~~)")
 _MEASUREMENT = re.compile(r"[=×^±≈<>≤≥]|\s\S?\d[\d.,]*\s?(?:[%‰µ]|°C|[^\W\d_]{1,3}$)")
@@ -116,10 +117,15 @@ def row_text(line: str) -> str:
 
     The one after an empty first cell stays, as in `| rate | OD`.
     """
-    line = " ".join(line.split())
+    line = " ".join(separate_tabs(line).split())
     if line.startswith("|") and line.endswith("|"):
         line = line[1:].strip()
     return line[:MAX_HEADER_LENGTH].rstrip("| ")
+
+
+def separate_tabs(text: str) -> str:
+    """Return a text with `|` between the cells of rows that have several tabs."""
+    return _TAB_ROW.sub(lambda row: row[0].replace("\t", CELL_SEPARATOR), text)
 
 
 def split_row(line: str) -> list[str]:

@@ -169,6 +169,12 @@ def test_rows_with_the_first_cell_only_do_not_end_a_table():
     assert rows("the lowest yield?", text) == ["s0 | 0"]
 
 
+def test_empty_cells_between_tabs_are_shown():
+    passages = source("gene\tko\tp\nG1\t\t0.1\nG2\t5\t0.2")
+    lines = answer("What is G1?", passages, passages).text.split("\n")
+    assert lines[4:7] == ["> | gene | ko | p |", "> | --- | --- | --- |", "> | **G1** |  | 0.1 |"]
+
+
 def test_row_of_units_is_not_compared():
     text = "peak | area\n | mAU*min\ncaffeine | 12,55\ntheobromine | 10,65"
     assert rows("Which peak has the highest area?", text) == ["caffeine | 12,55"]
@@ -382,6 +388,7 @@ def test_longer_cell_is_not_found_by_a_part_of_it():
         ("gene | ko | p", "{} |  | 0.1", "| gene | ko | p |"),
         (" | p", "{} | 0.1", "|  | p |"),
         ("gene | p\nG |", "{} | 0.1", "| gene | p |"),
+        ("gene\tko\tp\nG\t\t3", "{} | 1 | 0.1", "| gene | ko | p |"),
     ],
 )
 def test_values_stay_below_the_names_of_their_columns_beside_empty_cells(header, row, shown):
