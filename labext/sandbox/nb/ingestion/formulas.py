@@ -33,8 +33,9 @@ def mark_formulas(tree: Any) -> None:
         place = len([*element.itersiblings("*", preceding=True)]) if marks else 0
         mark = marks[place - 1] if 0 < place <= len(marks) else ""
         root = "√" if _name(element) in ("msqrt", "mroot") else ""
-        if mark or root or parent == "mfrac":
-            text = _enclosed(mark, _stripped_text(element))
+        is_part = mark or root or parent == "mfrac"
+        if is_part or _name(element) == "mfenced":
+            text = _enclosed(mark, _part_text(element)) if is_part else _part_text(element)
             element.clear(keep_tail=True)
             element.text = mark + root + text
     for formula in tree.xpath("//*[local-name()='math']"):
@@ -70,6 +71,13 @@ def _character(element: Any, path: str, default: str) -> str:
 
 def _name(element: Any) -> str:
     return str(element.tag.rpartition("}")[2])
+
+
+def _part_text(element: Any) -> str:
+    if _name(element) != "mfenced":
+        return _stripped_text(element)
+    inner = (element.get("separators") or ",")[:1].join(map(_stripped_text, element))
+    return f"{element.get('open', '(')}{inner}{element.get('close', ')')}"
 
 
 def _stripped_text(element: Any) -> str:

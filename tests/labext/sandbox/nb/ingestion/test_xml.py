@@ -60,8 +60,11 @@ def test_parts_of_formulas_with_operators_are_in_brackets(read):
     )
     power = "<msup><mi>e</mi><mrow><mo>−</mo><mi>k</mi><mo>/</mo><mi>t</mi></mrow></msup>"
     root = "<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>"
-    content = f"<p>As <math>{michaelis}{power}{root}</math>.</p>"
-    assert read(content.encode(), "a.xml").text == "As (V+c)/(K_m+a/b)e^(−k/t)√(x+1)."
+    fenced = (
+        '<mfenced open="[" close="]"><mi>S</mi></mfenced><mfenced><mi>x</mi><mi>y</mi></mfenced>'
+    )
+    content = f"<p>As <math>{michaelis}{power}{root}{fenced}</math>.</p>"
+    assert read(content.encode(), "a.xml").text == "As (V+c)/(K_m+a/b)e^(−k/t)√(x+1)[S](x,y)."
 
 
 def test_notes_in_paragraphs_and_their_marks_are_in_brackets(read):
