@@ -138,7 +138,7 @@ def _paragraphs(block: str) -> Iterator[tuple[str | None, str]]:
     all_lines = [line.strip() for line in block.split("\n") if line.strip()]
     for number, line in enumerate(all_lines):
         after = all_lines[number + 1] if number + 1 < len(all_lines) else ""
-        is_row = " | " in line or line.startswith("|") or "\t" in line
+        is_row = " | " in f"{line} " or line.startswith("|") or "\t" in line
         mark = _HEADING.match(line)
         before = all_lines[number - 1] if number else ""
         if mark and mark[0].split() in (before.split()[:1], after.split()[:1]):

@@ -131,6 +131,15 @@ def test_key_rows_of_a_table_have_its_header() -> None:
     assert extractive.quote_key_sentences(f"{sheets}\nNotes", "Facts?").startswith("- “")
 
 
+def test_row_with_its_first_cell_only_is_no_heading_of_the_rows_after_it() -> None:
+    sentences = extractive.parse_sentences("strain | OD\nDH10B |\nBL21 | 0.5")
+    assert [(sentence.text, sentence.heading) for sentence in sentences] == [
+        ("strain | OD", ""),
+        ("DH10B |", ""),
+        ("BL21 | 0.5", ""),
+    ]
+
+
 def test_text_without_sentences_is_reported() -> None:
     assert extractive.quote_key_sentences("---", "Summarise.") == extractive.NO_SENTENCES
 
