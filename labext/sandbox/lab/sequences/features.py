@@ -51,7 +51,7 @@ _NAME_QUALIFIERS = ("label", "gene", "product", "standard_name", "locus_tag", "n
 _MAX_NAME_LENGTH = 60
 _COLOR_QUALIFIERS = ("ApEinfo_fwdcolor", "ApEinfo_revcolor")
 _HEX_COLOR = re.compile("#[0-9A-Fa-f]{6}")
-_LABEXT_QUALIFIER = "labext"
+_OWN_QUALIFIER = "labext"
 """The qualifier for values that exported files can't represent otherwise."""
 
 LOCATION_FIELD = "location"
@@ -224,7 +224,7 @@ def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
         {"name": name, "value": str(value)}
         for name, values in qualifiers.items()
         for value in values
-        if name not in ("note", "translation", _LABEXT_QUALIFIER)
+        if name not in ("note", "translation", _OWN_QUALIFIER)
         and not (name in _COLOR_QUALIFIERS and _HEX_COLOR.fullmatch(str(value)))
     ]
     return {"notes": "; ".join(map(str, qualifiers.get("note", ()))), "customFields": custom_fields}
