@@ -39,6 +39,7 @@ from labext.sandbox.lab.oidc.service import (
     ensure_user_secret,
     replace_user_secret,
 )
+from labext.sandbox.lab.seed import NOTEBOOK_APP, student_email
 from labext.sandbox.lab.tables import (
     READ_SEQUENCES,
     ApiKey,
@@ -147,8 +148,7 @@ class AccountAdministration(TenantAdministration):
                 yes,
                 f"This would remove the user {user.email} of {self.tenant} with "
                 f"{messages.pluralize(record['keys'], 'key')} and "
-                f"{messages.pluralize(record['grants'], 'grant')}; the key in "
-                "connection.json may become invalid.",
+                f"{messages.pluralize(record['grants'], 'grant')}.{_connection_note(user.email)}",
             )
             session.delete(user)
         delete_user_secret(self.site.secrets, user.id)
@@ -285,14 +285,21 @@ class AccountAdministration(TenantAdministration):
             valid = {credential.name: credential for credential in session.scalars(rows)}
             if name not in valid:
                 raise not_found_error(f"{kind} of {owner_name(owner_row)} called", name, valid)
+            owner = owner_name(owner_row)
             require_confirmation(
                 yes,
-                f"This would remove the {kind} {messages.quote_value(name)} of "
-                f"{owner_name(owner_row)}: {credential_kind.consequence}; it may be the one "
-                "in connection.json.",
+                f"This would remove the {kind} {messages.quote_value(name)} of {owner}: "
+                f"{credential_kind.consequence}.{_connection_note(owner)}",
             )
             valid[name].deleted = current_timestamp()
-            return {"removed": name, credential_kind.owner: owner_name(owner_row)}
+            return {"removed": name, credential_kind.owner: owner}
+
+
+def _connection_note(owner: str) -> str:
+    """Return a sentence for the sample user and app of a sandbox; empty for others."""
+    if owner not in (student_email(), NOTEBOOK_APP):
+        return ""
+    return f" The sandbox's connection.json has credentials of {owner}."
 
 
 def _add_user(session: Session, tenant: Tenant, email: str, name: str | None) -> User:

@@ -225,6 +225,20 @@ def test_deleted_object_cannot_be_deleted_again(admin):
     assert admin.users()[1]["keys"] == 0
 
 
+@pytest.mark.parametrize(
+    ("owner", "mentioned"), [(STUDENT, True), ("teacher@sandbox.local", False)]
+)
+def test_removal_mentions_the_connection_file_for_the_sample_user_only(admin, owner, mentioned):
+    admin.add_credential("key", owner, "sk_other")
+    for remove in (
+        lambda: admin.remove_user(owner, yes=False),
+        lambda: admin.remove_credential("key", owner, "key1", yes=False),
+    ):
+        with pytest.raises(InputError) as caught:
+            remove()
+        assert ("connection.json" in str(caught.value)) is mentioned
+
+
 def test_removed_app_loses_its_tokens(admin):
     with admin.database.write() as session:
         secret = session.scalars(select(Secret).limit(1)).one()
