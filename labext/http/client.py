@@ -295,7 +295,8 @@ class HttpClient:
             )
             self._sessions.mark_used()
             if not isinstance(response, ConnectionFailure):
-                slot.record_response(response.headers, response.status_code)
+                if not _is_relayed(request, response):
+                    slot.record_response(response.headers, response.status_code)
                 self._compare_clocks(response.headers)
         outcome = (
             response.reason if isinstance(response, ConnectionFailure) else response.status_code
@@ -319,7 +320,7 @@ class HttpClient:
         error = on_error_response(
             request, response, self._options.service, self._map_error, self._final_statuses
         )
-        if isinstance(error, RetryableError) and error.after:
+        if isinstance(error, RetryableError) and error.after and not _is_relayed(request, response):
             self._rate_limiter.pause(error.after)
         return error
 
@@ -335,6 +336,11 @@ class HttpClient:
             service=self._options.service,
             limit=self._options.limits.size,
         )
+
+
+def _is_relayed(request: Request, response: requests.Response) -> bool:
+    """Return whether a response may be the 429 of another server."""
+    return request.op.relays and response.status_code == 429
 
 
 class ServiceClient:

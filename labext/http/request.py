@@ -46,6 +46,8 @@ class Operation:
             is not checked.
         next_step: the next step for a user if the outcome is unknown.
         action: the replacement of `{action}` in `next_step`.
+        relays: whether the service calls another server for it, such as that of a model, and passes
+            on its 429, which then delays no other request.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Operation:
     answer: Literal["json", "any", "unchecked"] = "any"
     next_step: str = "Check whether it exists before you send it again."
     action: Action | None = None
+    relays: bool = False
 
     def address(self, base_url: str, values: Mapping[str, str]) -> str:
         """Return the whole address, each placeholder filled with its quoted value.

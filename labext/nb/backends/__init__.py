@@ -60,9 +60,9 @@ Steps: TypeAlias = Generator[Request, Any, T]
 """A generator that yields requests, receives their JSON and returns the result."""
 
 
-def get(name: str, path: str) -> Operation:
+def get(name: str, path: str, *, relays: bool = False) -> Operation:
     """Return an operation that reads JSON."""
-    return Operation(name, "GET", path, RetryMode.ALWAYS, answer="json")
+    return Operation(name, "GET", path, RetryMode.ALWAYS, answer="json", relays=relays)
 
 
 def put(name: str, path: str) -> Operation:
@@ -70,9 +70,11 @@ def put(name: str, path: str) -> Operation:
     return Operation(name, "PUT", path, RetryMode.ALWAYS, answer="json")
 
 
-def post(name: str, path: str, next_step: str, action: Action | None = None) -> Operation:
+def post(
+    name: str, path: str, next_step: str, action: Action | None = None, *, relays: bool = False
+) -> Operation:
     """Return an operation that must not happen twice; `next_step` says how to look it up."""
-    return Operation(name, "POST", path, RetryMode.UNSENT, "json", next_step, action)
+    return Operation(name, "POST", path, RetryMode.UNSENT, "json", next_step, action, relays)
 
 
 def create(name: str, path: str, action: Action) -> Operation:

@@ -42,6 +42,7 @@ RUN_TRANSFORMATION = post(
     "run a transformation",
     "transformations/execute",  # the output is not stored, but a provider may charge for each run
     "The output is not stored: run it again.",
+    relays=True,
 )
 GET_DEFAULT_PROMPT = get("read the default prompt", "transformations/default-prompt")
 UPDATE_DEFAULT_PROMPT = put("set the default prompt", "transformations/default-prompt")
@@ -122,11 +123,12 @@ TEST_MODEL = Operation(
 GET_DEFAULTS = get("read the default models", "models/defaults")
 UPDATE_DEFAULTS = put("set the default models", "models/defaults")
 LIST_PROVIDERS = get("list models' providers", "models/providers")
-DISCOVER_MODELS = get("list a provider's models", "models/discover/{provider}")
+DISCOVER_MODELS = get("list a provider's models", "models/discover/{provider}", relays=True)
 SYNC_PROVIDER = post(
     "sync a provider's models",
     "models/sync/{provider}",  # a repeat would report no new models
     _REPEAT_HINT,
+    relays=True,
 )
 SYNC_ALL = post("sync all providers' models", "models/sync", _REPEAT_HINT)
 ASSIGN_DEFAULTS = post(
@@ -279,6 +281,7 @@ DISCOVER_CREDENTIAL_MODELS = Operation(
     "credentials/{credential}/discover",
     RetryMode.ALWAYS,
     answer="json",
+    relays=True,
 )
 REGISTER_MODELS = post(
     "register a credential's models",

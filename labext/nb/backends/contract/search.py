@@ -105,6 +105,7 @@ SEND_MESSAGE = post(
     "chat/execute",  # a repeat would add the message twice
     "See {action} before you send it again: the chat may contain the reply already.",
     Action.show_chat(),
+    relays=True,
 )
 BUILD_CONTEXT = Operation(
     "build a chat's context", "POST", "chat/context", RetryMode.ALWAYS, answer="json"
@@ -250,9 +251,9 @@ def _parse_citation(data: Mapping[str, Any]) -> Citation:
     )
 
 
-SEARCH = Operation("search", "POST", "search", RetryMode.ALWAYS, answer="json")
+SEARCH = Operation("search", "POST", "search", RetryMode.ALWAYS, answer="json", relays=True)
 # Answers are not stored, but a provider may charge for each.
-ASK = post("ask", "search/ask/simple", "The answer is not stored: ask again.")
+ASK = post("ask", "search/ask/simple", "The answer is not stored: ask again.", relays=True)
 STREAM_ANSWER = replace(ASK, path="search/ask", answer="any")
 
 

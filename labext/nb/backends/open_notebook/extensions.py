@@ -292,6 +292,7 @@ SEND_SOURCE_MESSAGE = Operation(
     RetryMode.UNSENT,  # a repeat would add the message twice
     next_step="See {action} before you send it again: the chat may contain the reply.",
     action=Action.show_source_chat(),
+    relays=True,
 )
 
 _RETRY_STEP = "Check the model, then send the message again."

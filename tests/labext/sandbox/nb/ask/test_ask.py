@@ -15,7 +15,7 @@ import requests
 from sample_passages import Model
 
 from labext import NotebookClient
-from labext.errors import ServiceError
+from labext.errors import BusyError, ServiceError
 from labext.nb import Final, Words
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.ranking import Hit
@@ -523,6 +523,19 @@ def test_cut_reply_is_an_error_and_stores_nothing(client, talker, kit):
     assert words == ["Glucose"]
     assert "Try again" in str(caught.value)
     assert client.chat.get(session)["messages"] == []
+
+
+def ask_simple(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:
+    return nb.ask(WHY)
+
+
+@pytest.mark.parametrize("run", [chat, transform, ask_simple], ids=lambda run: run.__name__)
+def test_rate_limit_of_a_model_delays_no_other_request(client, talker, kit, run):
+    body = {"error": {"message": "Too fast."}}
+    talker.fault = lambda handler: handler.answer(429, body, {"Retry-After": "300"})
+    with pytest.raises(BusyError, match="Too fast"):
+        run(client, kit, lambda _words: None)
+    assert len(client.models.list())
 
 
 def test_failure_before_the_first_words_keeps_its_status(client, talker, kit):
