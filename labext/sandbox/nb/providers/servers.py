@@ -227,7 +227,7 @@ def error_response(
     That for an overloaded server has a `Retry-After`, too.
     """
     status, words = response.status_code, _error_message(text)
-    quoted = _describe_body(provider, words) if words else f"“{response.reason or 'nothing more'}”"
+    quoted = _describe_body(provider, words or response.reason or "nothing more")
     message = f"{_server_name(provider)} answered {status}: {quoted}."
     if 300 <= status < 400:
         return errors.bad_gateway(

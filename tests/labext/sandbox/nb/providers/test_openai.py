@@ -234,6 +234,18 @@ def test_echoed_key_is_masked_in_errors(site, provider, add_model, key, status):
     assert json.dumps(key)[1:-1] not in message
 
 
+def test_echoed_key_is_masked_in_the_reason_of_a_status(site, provider, add_model):
+    def fault(handler):
+        handler.send_response(500, f"No access by {KEY}")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    provider.faults = [fault]
+    message = refusal(site, add_model(key=KEY))
+    assert "No access by" in message
+    assert KEY not in message
+
+
 def test_key_is_masked_once_decrypted(site, add_model):
     key = "kept-by-an-earlier-start-0815"
     model = add_model()
