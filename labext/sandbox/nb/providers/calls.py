@@ -65,9 +65,11 @@ class ReplyFilter:
         self._text = ""
         self._begun = False
         self._pending = ""
+        self._half = ""
 
     def feed(self, piece: str) -> str:
         """Add a piece; return the words that it completes."""
+        piece = self._whole_characters(piece)
         self._text += piece
         if self._begun:
             self._pending += piece
@@ -82,6 +84,16 @@ class ReplyFilter:
     def finish(self) -> str:
         """Return the whole reply."""
         return remove_key(self._server, _THINKING.sub("", self._text).strip())
+
+    def _whole_characters(self, piece: str) -> str:
+        """Return a piece without the first half of a character, of which the next has the other.
+
+        Servers that count in UTF-16, as in JavaScript, divide characters such as emoji.
+        """
+        text = self._half + piece
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        units = text[: len(text) - len(self._half)].encode("utf-16-le", "surrogatepass")
+        return segmentation.encodable(units.decode("utf-16-le", "surrogatepass"))
 
     def _is_reasoning(self) -> bool:
         """Return whether the reply has only reasoning so far, or perhaps its beginning."""
@@ -135,7 +147,7 @@ def chat(
         usage |= piece.usage
         refusal += piece.refusal
         is_truncated = is_truncated or piece.is_truncated
-        words = reply.feed(segmentation.encodable(piece.text))
+        words = reply.feed(piece.text)
         if words and on_words is not None:
             on_words(words)
     if refusal:

@@ -570,6 +570,12 @@ def test_address_of_a_model_type_precedes_the_base_url(site, connect):
     assert (len(server.requests), len(other.requests)) == (0, 1)
 
 
+def test_character_whose_halves_are_in_two_pieces_is_whole(site, server, connect):
+    server.words = ["Hi \ud83d", "\ude00 there, \ude00", "\ud83d!"]
+    text, words, _ = stream(site, connect(server))
+    assert text == "".join(words) == "Hi 😀 there, ??!"
+
+
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_streamed_words_contain_neither_reasoning_nor_the_key(size):
     text = f"<think>Sugar? {KEY}</think>\n\nYou sent {KEY}, not correct-horse."
