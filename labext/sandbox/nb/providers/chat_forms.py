@@ -375,7 +375,8 @@ class _OllamaForm(WireForm):
             return Piece(error=str(value["error"]))
         usage = _count_tokens(value.get("prompt_eval_count"), value.get("eval_count"))
         is_truncated = value.get("done_reason") == "length"
-        text, is_last = value["message"]["content"], bool(value.get("done"))
+        # Servers that imitate Ollama omit the content of a piece of reasoning, or send null.
+        text, is_last = value["message"].get("content") or "", bool(value.get("done"))
         return Piece(text, usage, is_last, is_truncated=is_truncated)
 
     def embed(self, server: ProviderServer, model: str, texts: Sequence[str]) -> JsonRequest:
@@ -433,5 +434,11 @@ def _count_tokens(tokens_in: Any, tokens_out: Any, cost: Any = None) -> dict[str
     return {
         name: number
         for name, number in numbers.items()
-        if isinstance(number, int | float) and not isinstance(number, bool) and number >= 0
+        if isinstance(number, int | float)
+        and not isinstance(number, bool)
+        and 0 <= number < _MAX_TOKENS
     }
+
+
+_MAX_TOKENS = 2**53
+"""Larger numbers of tokens are implausible, and JSON parsers need not keep them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import re
 import threading
 import time
@@ -568,6 +569,27 @@ def test_address_of_a_model_type_precedes_the_base_url(site, connect):
     with model_servers.serving("openai") as server, model_servers.serving("openai") as other:
         stream(site, connect(server, endpoint_llm=other.base_url))
     assert (len(server.requests), len(other.requests)) == (0, 1)
+
+
+@pytest.mark.parametrize("message", [{"content": None}, {"thinking": "Sugar?"}])
+def test_reasoning_without_content_is_no_part_of_a_reply_of_ollama(site, connect, message):
+    with model_servers.serving("ollama") as server:
+        lines = [{"message": message}, {"message": {"content": "Arabinose."}, "done": True}]
+        body = "\n".join(map(json.dumps, lines))
+        server.fault = lambda handler: handler.answer(200, body, kind="application/x-ndjson")
+        assert stream(site, connect(server))[0] == "Arabinose."
+
+
+@pytest.mark.parametrize("number", ["1e400", f"{10**30}", "-1", "true", "null"])
+def test_implausible_numbers_of_tokens_are_ignored(site, connect, number):
+    body = (
+        '{"choices": [{"message": {"content": "Arabinose."}, "finish_reason": "stop"}],'
+        f'"usage": {{"prompt_tokens": {number}, "completion_tokens": 3, "cost": {number}}}}}'
+    )
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(200, body)
+        text, _, usage = stream(site, connect(server))
+    assert (text, usage) == ("Arabinose.", Usage(0, 3))
 
 
 def test_character_whose_halves_are_in_two_pieces_is_whole(site, server, connect):
