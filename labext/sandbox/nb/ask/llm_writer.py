@@ -90,6 +90,8 @@ MAX_HISTORY_MESSAGES = 20
 MAX_HISTORY_LENGTH = 24_000
 """Maximum characters of all earlier messages."""
 
+_OMISSION = "\n\n[… the middle of this long message is omitted …]\n\n"
+
 
 class LlmAnswerWriter:
     """Write answers with a language model."""
@@ -144,17 +146,29 @@ def _parse_reply(reply: str, hits: Sequence[Hit]) -> Answer:
 
 
 def _recent_turns(history: Sequence[ChatTurn]) -> list[ChatTurn]:
-    """Return the last complete messages within the limits, starting with a human's."""
+    """Return the last messages within the limits, starting with a human's.
+
+    Long ones are shortened, so that the last message and its reply are always among them.
+    """
     recent: list[ChatTurn] = []
     size = 0
     for turn in reversed(history[-MAX_HISTORY_MESSAGES:]):
-        size += len(turn.text)
+        text = _shorten_middle(turn.text, MAX_HISTORY_LENGTH // 2)
+        size += len(text)
         if size > MAX_HISTORY_LENGTH:
             break
-        recent.append(turn)
+        recent.append(ChatTurn(turn.human, text))
     while recent and not recent[-1].human:
         recent.pop()
     return recent[::-1]
+
+
+def _shorten_middle(text: str, length: int) -> str:
+    """Return a text without its middle, if it has more characters."""
+    if len(text) <= length:
+        return text
+    half = (length - len(_OMISSION)) // 2
+    return f"{text[:half]}{_OMISSION}{text[-half:]}"
 
 
 def _parse_searches(value: Any) -> list[Search]:

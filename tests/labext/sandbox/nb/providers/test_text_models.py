@@ -354,3 +354,14 @@ def test_long_conversation_is_cut_at_a_user_message(length, maximum):
     _, *text_of = model.sent[0]
     assert 1 < len(text_of) <= maximum + 1
     assert text_of[0]["role"] == "user"
+
+
+@pytest.mark.parametrize("lengths", [(100_000, 20), (20, 100_000), (100_000, 100_000)])
+def test_last_message_and_its_reply_are_sent_without_the_middle_if_they_are_long(lengths):
+    model = Model("Well.")
+    texts = [f"begin {'x' * length} end" for length in (9, 9, *lengths)]
+    history = [ChatTurn(number % 2 == 0, text) for number, text in enumerate(texts)]
+    LlmAnswerWriter("m", model).talk(history, "And now?", [])
+    *_, human, reply, _ = [message["content"] for message in model.sent[0]]
+    assert all(text.startswith("begin x") and text.endswith("x end") for text in (human, reply))
+    assert len(human) + len(reply) <= MAX_HISTORY_LENGTH
