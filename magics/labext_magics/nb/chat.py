@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import ConflictError, InputError
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
@@ -58,9 +58,12 @@ def chat(
     client = call.nb.chat
     find = partial(client.find, notebook=target.id)
     session_id = _continue_chat(call, target.id, text, client, find, **chat_options)
-    with scope.interrupted_as_error(
-        f"`%nb sessions show {session_id}` shows whether the message was stored; if not, run this "
-        "again."
+    with (
+        _forget_deleted_chat(call, target.id, session_id),
+        scope.interrupted_as_error(
+            f"`%nb sessions show {session_id}` shows whether the message was stored; if not, run "
+            "this again."
+        ),
     ):
         reply = labext_widgets.stream_reply(
             lambda on_words: client.execute(
@@ -76,6 +79,20 @@ def chat(
         )
     call.session.cited = reply.answer.citations
     return reply
+
+
+@contextmanager
+def _forget_deleted_chat(call: Call, notebook_id: str, session_id: str) -> Iterator[None]:
+    """Let the next line start a new chat if the current one was deleted, as in another kernel."""
+    try:
+        yield
+    except LabextError as error:
+        if f"no chat session {session_id}" not in error.message:
+            raise
+        call.session.chats.pop(notebook_id, None)
+        raise NotFoundError(
+            "The chat was deleted.", "Run this again, without `--session`, to start a new chat."
+        ) from None
 
 
 def _report_context_size(tokens: int) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from labext_test_shell import assert_completions, complete
 
-from labext.errors import ConflictError
+from labext import NotebookClient
+from labext.errors import ConflictError, NotFoundError
 from labext.frames.views import frame_html, frame_text
 
 pytestmark = pytest.mark.contract
@@ -208,6 +209,16 @@ def test_chat_with_a_title_is_started_once(run, printed):
     assert 'Started the chat "Quiz".' in printed(f"{line} --new")
     assert list(run("%nb sessions")["title"]).count("Quiz") == 2
     run("%nb delete Talk --yes")
+
+
+def test_chat_that_was_deleted_elsewhere_is_not_continued(run, printed, refused, nb_box):
+    run("%nb use Halted --create")
+    run("%nb chat 'What opens the loop?'")
+    with NotebookClient(nb_box.nb.base_url, nb_box.nb.password) as nb:
+        nb.chat.delete(nb.chat.find("What opens the loop?", "Halted"))
+    assert "The chat was deleted." in str(refused("%nb chat 'And what closes it?'", NotFoundError))
+    assert 'Started the chat "And what closes it?".' in printed("%nb chat 'And what closes it?'")
+    run("%nb delete Halted --yes")
 
 
 def test_chat_continues(run, printed):
