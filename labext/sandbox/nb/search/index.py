@@ -153,7 +153,7 @@ class SearchIndex:
             try:
                 meaning = self._meaning(query, report)
             except HTTPException as error:
-                if by == "vector" or error.status_code == 429:  # for which the client waits
+                if by == "vector" or _is_short_wait(error):
                     raise
                 report.by_words_alone = True
                 report.note = (
@@ -245,7 +245,7 @@ class SearchIndex:
         try:
             passage_vectors.embed_missing(self._site.database, embedder, limit)
         except HTTPException as error:
-            if error.status_code == 429:
+            if _is_short_wait(error):
                 raise
             report.note = (
                 f"Searched by words alone in {pluralize(missing, 'passage')}, as the embedding "
@@ -262,6 +262,16 @@ class SearchIndex:
                 matrix = VectorMatrix.empty(space, dimensions)
             self._matrix = matrix.current(session)
             return self._matrix
+
+
+_MAX_WAIT_SECONDS = 60
+"""Clients wait for less until a model is no longer rate-limited."""
+
+
+def _is_short_wait(error: HTTPException) -> bool:
+    """Return whether an error is a rate limit that ends soon, unlike that of a day."""
+    seconds = float((error.headers or {}).get("Retry-After", 0))
+    return error.status_code == 429 and seconds < _MAX_WAIT_SECONDS
 
 
 MAX_SOURCE_PASSAGES = 5_000

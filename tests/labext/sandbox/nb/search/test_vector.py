@@ -180,11 +180,12 @@ def fail(server: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> Callable[.
     """Let the embedding model fail for texts with a word, by default for all."""
     embed = calls.embed
 
-    def fail(word: str = "", status: int = 502) -> None:
+    def fail(word: str = "", status: int = 502, wait: str = "10") -> None:
         def failing(site: Any, model: Model, texts: list[str]) -> list[list[float]]:
             vectors = embed(site, model, texts)
             if any(word in text for text in texts):
-                raise HTTPException(status, "The server is down.")
+                headers = {"Retry-After": wait} if status == 429 else None
+                raise HTTPException(status, "The server is down.", headers)
             return vectors
 
         monkeypatch.setattr(calls, "embed", failing)
@@ -213,6 +214,8 @@ def test_hybrid_search_is_by_words_if_the_embedding_model_fails(world, server, f
     fail(status=429)  # the client waits
     with pytest.raises(HTTPException):
         world.hybrid("glucose")
+    fail(status=429, wait="86400")  # for which it does not
+    assert noted(world, "glucose", "hybrid") == ([sugar], note)
 
 
 @ON_SQLITE
