@@ -17,7 +17,8 @@ _LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _WORD, _QUOTE = r"[^\[\]【】\n“\"„«]", r"[“\"„«][^“”\"„«»]{1,500}"
 _QUOTES = rf"{_WORD}{{1,200}}(?:{_QUOTE}[”\"“»]{_WORD}{{0,200}})"
 MARK = re.compile(
-    rf"[\[【]{{1,2}}\s*((?:source|note)\s*:(?:{_QUOTES}{{1,8}}|[^\[\]【】\n]{{1,600}}))[\]】]{{1,2}}"
+    r"[\[【]{1,2}\s*((?:[Ss]ource|note)\s*:"
+    rf"(?:{_QUOTES}{{1,8}}|[^\[\]【】\n]{{1,600}}))[\]】]{{1,2}}"
 )
 """A mark by which a model cites one or more passages, each with the words it relies on.
 
@@ -121,7 +122,7 @@ def quotable_sentences(text: str) -> list[str]:
 
 
 _OPEN_MARK = re.compile(
-    rf"[ \t]{{0,4}}(?:[\[【]{{1,2}}(?:\s*(?:source|note)\s*:{_QUOTES}{{0,8}}(?:{_QUOTE})?"
+    rf"[ \t]{{0,4}}(?:[\[【]{{1,2}}(?:\s*(?:[Ss]ource|note)\s*:{_QUOTES}{{0,8}}(?:{_QUOTE})?"
     r"|[^\[\]【】\n]{0,600})[\]】]?)?\Z"
 )
 

@@ -32,7 +32,7 @@ _WORD_START = rf"(?:(?<!\w)|(?<={_UNSPACED})|(?={_UNSPACED}))"
 _WORD_END = rf"(?:(?!\w)|(?={_UNSPACED})|(?<={_UNSPACED}))"
 
 _GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
-_CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]【】\n]*$")
+_CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:[Ss]ource|note)\s*:[^\[\]【】\n]*$")
 _NUMBER_NAME = r"(?:(?:passage|answer)s? )?\d{1,2}"
 _NUMBERS = rf"[\[【]{{1,2}}{_NUMBER_NAME}(?: ?(?:[-–,;&]|and) ?{_NUMBER_NAME})*[\]】]{{1,2}}"
 _NUMBER_RANGE = re.compile(r"(\d+)(?: ?[-–] ?(\d+))?")
@@ -55,7 +55,8 @@ _STRAY_NUMBERS = re.compile(
 """Numbers that look like those of citations, or code."""
 
 _NAME = re.compile(
-    r"(source|note)\s*:\s*(\w+)(?:#(\d{1,18}))?(?:\s*[“\"„«]([^“”\"„«»]{1,500})[”\"“»])?"
+    r"([Ss]ource|note)\s*:\s*(?!source:|note:)(\w+)(?:#(\d{1,18}))?"
+    r"(?:\s*[“\"„«]([^“”\"„«»]{1,500})[”\"“»])?"
 )
 _QUOTED = re.compile(r"[“\"„«]([^“”\"„«»]{1,500})[”\"“»]")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
@@ -137,7 +138,7 @@ def _supporting_passages(
     """
     found: list[tuple[Hit, str]] = []
     for name in _NAME.finditer(marks):
-        available = passages.get(f"{name[1]}:{name[2]}", ())
+        available = passages.get(f"{name[1].lower()}:{name[2]}", ())
         exact = [hit for hit in available if str(hit.passage_id) == name[3]]
         supported = [
             (hit, quote)

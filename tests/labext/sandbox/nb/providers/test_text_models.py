@@ -62,6 +62,7 @@ def test_citation_marks_resolve_to_passages():
         ("It is so [source:nobody, note:plan].", "It is so."),
         ("Ask Dana [source:nobody, note:plan].", "Ask Dana [note:plan]."),
         ("As in [5] and [see below].", "As in [5] and [see below]."),
+        ("It grew [Note: slowly].", "It grew [Note: slowly]."),
     ],
 )
 def test_unknown_citation_marks_are_removed(reply, text):
@@ -85,6 +86,9 @@ def test_unknown_citation_marks_are_removed(reply, text):
         ("Glucose lowers cyclic AMP by 75 % [source:paper#1].", False),
         ("Glucose lowers cyclic AMP [source:paper#99999], as known.", True),
         ("Glucose lowers cyclic AMP [source:invented#1].", False),
+        ("Glucose lowers it [Source: paper#1 “Glucose lowers”].", True),
+        ("Glucose lowers it [Source: source:paper#1 “Glucose lowers”].", True),
+        ("Insulin is made by the pancreas [Source: A textbook].", False),
     ],
 )
 def test_sentence_without_support_is_marked_and_cites_nothing(claim, expected):
@@ -156,7 +160,7 @@ def test_number_of_a_passage_follows_a_text_without_spaces(mark):
 
 
 def test_marks_are_removed_from_words_in_any_pieces():
-    text = "It [is] so [source:a#1 “quoted [1]\nwords”], and [note:b] more 【note:b】."
+    text = "It [is] so [source:a#1 “quoted [1]\nwords”], and [Source: b] more 【note:b】."
     for size in (1, 3, 50):
         pieces: list[str] = []
         remover = MarkRemover(pieces.append)
