@@ -7,7 +7,7 @@ import contextlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from functools import partial
-from threading import Timer
+from threading import Event, Timer
 from typing import Any, TypeVar
 
 import anyio
@@ -26,12 +26,22 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
-        self.is_cancelled = False
+        self._cancelled = Event()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the calls were cancelled."""
+        return self._cancelled.is_set()
 
     def check(self) -> None:
         """Check that the token has not been cancelled, else raise CallCancelledError."""
         if self.is_cancelled:
             raise CallCancelledError
+
+    def wait(self, seconds: float) -> None:
+        """Wait; raise CallCancelledError as soon as the token is cancelled."""
+        self._cancelled.wait(seconds)
+        self.check()
 
     def opened(self, sock: socket.socket) -> None:
         """Register the socket of a newly opened connection."""
@@ -40,7 +50,7 @@ class CancelToken:
 
     def cancel(self) -> None:
         """Cancel current and future calls."""
-        self.is_cancelled = True
+        self._cancelled.set()
         for sock in list(self._sockets):
             with contextlib.suppress(OSError):
                 # The method of the plain socket, below TLS: another thread may be reading.

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -138,6 +139,8 @@ def chat(
         CallCancelledError: if the call was cancelled.
     """
     server = server_of_model(site, model)
+    if monitor is not None and monitor.usage.calls:
+        server = replace(server, max_wait=max(server.max_wait, servers.NEXT_CALL_WAIT_SECONDS))
     on_words = None if monitor is None else monitor.on_words
     request = ChatRequest(model.name, messages, max_tokens, on_words is not None)
     reply = ReplyFilter(server)

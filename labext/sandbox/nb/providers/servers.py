@@ -45,6 +45,10 @@ TASK_WAIT_SECONDS = 120.0
 """Seconds that a call of a background task may wait until it is no longer rate-limited."""
 
 
+NEXT_CALL_WAIT_SECONDS = 60.0
+"""The same for a call after others of a request, which a client that waits itself would repeat."""
+
+
 @dataclass(frozen=True)
 class ProviderServer:
     """A model's server.

@@ -156,7 +156,7 @@ def _open_successful(
                 yield opened
                 return
         remaining -= delay
-        time.sleep(delay)
+        cancel_token.wait(delay)
 
 
 def _request(

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass
 class Usage:
-    """The tokens and the cost in US dollars of calls, as far as the provider states them."""
+    """The tokens and the cost in US dollars of calls, as far as the provider states them.
+
+    `calls` is the number of these calls.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+    calls: int = field(default=0, compare=False)
 
     def add(self, stated: Mapping[str, Any]) -> None:
         """Add the usage that a provider states for one call."""
+        self.calls += 1
         self.input_tokens += int(stated.get("input_tokens", 0))
         self.output_tokens += int(stated.get("output_tokens", 0))
         if "cost" in stated:
@@ -24,7 +29,9 @@ class Usage:
 
     def record(self) -> dict[str, Any] | None:
         """Return the record used in responses; None if no provider stated anything."""
-        return dict(vars(self)) if self != Usage() else None
+        if self == Usage():
+            return None
+        return {name: value for name, value in vars(self).items() if name != "calls"}
 
 
 @dataclass

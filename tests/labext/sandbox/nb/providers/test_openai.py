@@ -10,7 +10,6 @@ import time
 import wave
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
-from types import SimpleNamespace
 from typing import Any
 
 import openai_server
@@ -21,10 +20,10 @@ from starlette.exceptions import HTTPException
 from labext.actions import Action
 from labext.redaction import mask
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
+from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken, cancel_after
 from labext.sandbox.nb.errors import ServiceError
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
+from labext.sandbox.nb.providers import calls, provider_keys, servers
 from labext.sandbox.nb.providers.transport import FormPayload
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Credential, Model
@@ -182,7 +181,7 @@ def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
 ):
     monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
     waits: list[float] = []
-    monkeypatch.setattr(transport, "time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setattr(CancelToken, "wait", lambda _token, seconds: waits.append(seconds))
     task_site = dataclasses.replace(site, in_task=True)
     moment = formatdate(time.time() + 30, usegmt=True)
     provider.faults = [openai_server.too_many(value) for value in ("65", "0", None, moment)]
@@ -339,6 +338,17 @@ def test_cancelled_token_sends_no_request(site, provider, add_model):
     with pytest.raises(CallCancelledError):
         calls.chat(site, add_model(), HELLO, token)
     assert provider.requests == []
+
+
+def test_cancelled_token_ends_the_wait_for_a_rate_limit(site, provider, add_model):
+    token, monitor = CancelToken(), Monitor(Usage())
+    calls.chat(site, add_model(), HELLO, monitor=monitor)
+    provider.faults = [openai_server.too_many("50")]
+    started = time.monotonic()
+    with cancel_after(token, 0.2), pytest.raises(CallCancelledError):
+        calls.chat(site, add_model(), HELLO, token, monitor=monitor)
+    assert time.monotonic() - started < 20
+    assert len(provider.requests) == 2
 
 
 def test_model_without_server_is_422(site, add_model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import openai_server
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,26 @@ def test_long_text_is_sent_in_parts_and_merged(site, talker, provider):
         assert any(f"Paragraph {number}" in message for message in item)
     assert "Reply 1." in last
     assert output == f"Reply {len(provider.requests)}."
+
+
+def test_rate_limit_after_the_first_part_is_waited_for(site, talker, provider, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr(CancelToken, "wait", lambda _token, seconds: waits.append(seconds))
+    with site.database.write() as session:
+        LIMITS.change(session, "model_characters", 1000)
+    provider.faults = [None, openai_server.too_many("50")]
+    service.run_transformation(site, talker, "Shorten it.", "Of cells. " * 250)
+    parts = [call.text for call in provider.requests]
+    assert waits == [50]
+    assert [text.count("This is part 1 of") for text in parts] == [1, 0, 0, 0, 0]
+
+    provider.faults = [openai_server.too_many("50")]
+    with pytest.raises(HTTPException, match="429"):  # the client waits, and nothing is repeated
+        service.run_transformation(site, talker, "Shorten it.", "Of cells. " * 250)
+    provider.faults = [None, openai_server.too_many("70")]
+    with pytest.raises(HTTPException, match="429"):
+        service.run_transformation(site, talker, "Shorten it.", "Of cells. " * 250)
+    assert waits == [50]
 
 
 def test_text_with_too_many_parts_is_413(site, talker, provider):
