@@ -224,8 +224,7 @@ def _field_text(value: Any) -> str:
 def _feature_location(
     annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields], circular: bool
 ) -> Location:
-    start = _clean_position(annotation.get("start"), length, 0)
-    end = _clean_position(annotation.get("end"), length, length)
+    start, end = _clean_span(annotation, length)
     strand = annotation.get("strand")
     strand = strand if type(strand) is int and strand in (-1, 0, 1) else 0
     texts = [value for name, value in _custom_fields(annotation) if name == LOCATION_FIELD]
@@ -241,8 +240,8 @@ def _feature_location(
             and covering_span(location, length, circular=circular) == (start, end)
         ):
             return location
-    if end == 0 or start < end:
-        return SimpleLocation(start, end or length, strand=strand)
+    if start < end:
+        return SimpleLocation(start, end, strand=strand)
     if not circular:
         return SimpleLocation(min(end, start - 1), start, strand=strand)
     if start == length:
@@ -257,9 +256,9 @@ def _spliced_locations(
     """Yield the locations of the translations that lie between start and end."""
     for translation in translations:
         positions = [
-            _clean_position(region.get(name), length, default)
+            position
             for region in translation["regions"]
-            for name, default in (("start", 0), ("end", length))
+            for position in _clean_span(region, length)
         ]
         if max(abs(positions[0] - start), abs(positions[-1] - end)) <= _CODON:
             positions[0], positions[-1] = start, end
@@ -268,6 +267,12 @@ def _spliced_locations(
         pairs = zip(positions[::2], positions[1::2], strict=True)
         joined = f"join({','.join(f'{first + 1}..{last}' for first, last in pairs)})"
         yield f"complement({joined})" if translation.get("strand") == -1 else joined
+
+
+def _clean_span(mark: Mapping[str, Any], length: int) -> tuple[int, int]:
+    """Return start and end within the sequence, whose end some services write as 0."""
+    start = _clean_position(mark.get("start"), length, 0)
+    return start, _clean_position(mark.get("end"), length, length) or length
 
 
 def _clean_position(value: Any, length: int, default: int) -> int:

@@ -366,6 +366,9 @@ def test_features_in_a_text_that_is_no_list_are_refused(tmp_path: Path) -> None:
         # The translation starts at the first whole codon, or ends before the stop codon.
         (-1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 58)], None),
         (1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 57)], None),
+        # Some services write the end of the sequence as 0.
+        (1, (10, 0), [(10, 25), (40, 100)], [(10, 25), (40, 0)], "join(11..25,41..100)"),
+        (-1, (10, 0), [(10, 25), (40, 100)], [(10, 25), (40, 0)], None),
     ],
 )
 def test_exons_of_a_translation_are_those_of_the_coding_feature(

@@ -161,16 +161,8 @@ def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation
     for number, row in enumerate(rows):
         if (annotation := _parse_annotation(number, row, molecule)) is None:
             continue
-        ends = [
-            (as_integer(region.get("start")), as_integer(region.get("end")))
-            for region in _as_list(row.get("regions"))
-            if isinstance(region, Mapping)
-        ]
-        regions = tuple(
-            (start, end)
-            for start, end in ends
-            if start is not None and end is not None and molecule.has(start, end)
-        )
+        spans = [_parse_span(region, molecule) for region in _as_list(row.get("regions"))]
+        regions = tuple(span for span in spans if span is not None)
         regions = regions or ((annotation.start, annotation.end),)
         amino_acids = _text(row.get("aminoAcids"))
         if not _AMINO_ACIDS.fullmatch(amino_acids):
@@ -187,15 +179,10 @@ def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation
 
 def _parse_annotation(number: int, row: Any, molecule: Molecule) -> Annotation | None:
     """Return an annotation; None if it does not lie on the molecule."""
-    mark = row if isinstance(row, Mapping) else {}
-    start, end = as_integer(mark.get("start")), as_integer(mark.get("end"))
-    if start is None or end is None:
+    span = _parse_span(row, molecule)
+    if span is None:
         return None
-    if molecule.circular and start == len(molecule):
-        start = 0
-    end = end or len(molecule)  # services write the end of the sequence as 0
-    if not molecule.has(start, end):
-        return None
+    mark, (start, end) = row, span
     kind, color = _text(mark.get("type")), mark.get("color")
     return Annotation(
         name=plain(_text(mark.get("name")) or kind or "unnamed", 120),
@@ -207,6 +194,19 @@ def _parse_annotation(number: int, row: Any, molecule: Molecule) -> Annotation |
         if isinstance(color, str) and _COLOR.fullmatch(color)
         else _PALETTE[number % len(_PALETTE)],
     )
+
+
+def _parse_span(mark: Any, molecule: Molecule) -> tuple[int, int] | None:
+    """Return the start and end of a mark; None if it does not lie on the molecule."""
+    if not isinstance(mark, Mapping):
+        return None
+    start, end = as_integer(mark.get("start")), as_integer(mark.get("end"))
+    if start is None or end is None:
+        return None
+    if molecule.circular and start == len(molecule):
+        start = 0
+    end = end or len(molecule)  # services write the end of the sequence as 0
+    return (start, end) if molecule.has(start, end) else None
 
 
 def _as_list(value: Any) -> list[Any]:
