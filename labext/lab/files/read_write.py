@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -220,6 +222,8 @@ _PIR = re.compile(r">(?:[FP]1|[DR][CL]|N[13]|XX);[^>]*\*\s*(?:>|$)")
 _FORMAT_HINT = "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`)."
 _URL_FIELDS = ("apiURL", "url", "webURL")
 """Fields with a record's URL, which changes when a sandbox is reset."""
+_TIME_FIELDS = ("createdAt", "modifiedAt")
+"""Fields whose times a DataFrame may write in another form."""
 
 
 def read(path: str | PathLike[str]) -> list[Fields]:
@@ -345,13 +349,18 @@ def _is_unchanged(target: Path, rows: Sequence[Fields], text: str) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about features of a file that is not read by the user
             existing = read(target)
-        return [_without_urls(row) for row in existing] == [_without_urls(row) for row in rows]
+        return [_comparable(row) for row in existing] == [_comparable(row) for row in rows]
     except (LabextError, OSError):  # the file does not exist, is a folder, or has other content
         return False
 
 
-def _without_urls(row: Fields) -> Fields:
-    return {name: value for name, value in row.items() if name not in _URL_FIELDS}
+def _comparable(row: Fields) -> Fields:
+    fields = {name: value for name, value in row.items() if name not in _URL_FIELDS}
+    for name in _TIME_FIELDS:
+        with contextlib.suppress(ValueError):
+            if isinstance(text := fields.get(name), str):
+                fields[name] = datetime.fromisoformat(text)
+    return fields
 
 
 def _choose_format(target: Path, requested: Format | None) -> Format:

@@ -302,6 +302,10 @@ def test_frame_keeps_schema_and_creator_with_their_ids(
 def test_export_of_a_frame_does_not_change_the_file_of_its_record(tmp_path: Path) -> None:
     record = dict.fromkeys(frames.COLUMN_KINDS) | PLASMID
     record |= {"schema": {"id": "ts_1", "name": "Plasmid"}}
+    record |= {
+        "createdAt": "2026-02-02T09:00:00.000000+00:00",
+        "modifiedAt": "2026-03-02T16:30:00Z",
+    }
     record = {name: value for name, value in record.items() if "." not in name}
     path = files.write(record, tmp_path / "a.gb")
     assert files.write(frames.sequences_frame([[record]], None), path) == path
