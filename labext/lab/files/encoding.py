@@ -181,7 +181,7 @@ _ASCII = str.maketrans(
 """ASCII for letters without a decomposition, the minus sign, primes, dashes and Greek letters."""
 
 
-def to_line(text: str, max_word_length: int = 40) -> str:
+def to_line(text: str, max_word_length: int = 60) -> str:
     """Return a text as one line of ASCII words, which can be wrapped at any space."""
     text = unicodedata.normalize("NFKD", text.translate(_ASCII))
     ascii_text = text.encode("ascii", "ignore").decode()

@@ -93,6 +93,8 @@ _TYPE_PATTERN = re.compile(r"[A-Za-z0-9_'*-]{1,15}")
 _QUALIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,19}")
 _RESERVED = {PRESERVED_QUALIFIER, "label", "note", *_COLORS}
 _MAX_LINE_LENGTH = 44
+_MAX_FIRST_LINE = 55
+"""Maximum number of characters of a qualifier's name and the word after it in a line of a file."""
 
 _CODON = 3
 """Bases by which a coding annotation may exceed its translation: a partial or the stop codon."""
@@ -178,13 +180,14 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
 
     Values are reduced to ASCII words; `PRESERVED_QUALIFIER` keeps the original values.
     """
-    label = _field_text(annotation.get("name")) or "feature"
+    label = _field_text("label", annotation.get("name")) or "feature"
     qualifiers = {"label": [label]}
-    color = _field_text(annotation.get("color"))
+    color = _field_text(_COLORS[0], annotation.get("color"))
     if color:
         qualifiers |= {name: [color] for name in _COLORS}
     notes = annotation.get("notes")
-    lines = [_field_text(line) for line in notes.split("\n")] if isinstance(notes, str) else []
+    lines = notes.split("\n") if isinstance(notes, str) else []
+    lines = [_field_text("note", line) for line in lines]
     if any(lines):
         qualifiers["note"] = [line for line in lines if line]
     for name, value in _custom_fields(annotation):
@@ -213,12 +216,13 @@ def _custom_fields(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _qualifier_value(name: str, value: str) -> str:
     if name == LOCATION_FIELD:
         return value
+    text = _field_text(name, value)
     # A translation is a single word; parsers remove its line breaks and spaces.
-    return _field_text(value).replace(" ", "") if name == "translation" else _field_text(value)
+    return text.replace(" ", "") if name == "translation" else text
 
 
-def _field_text(value: Any) -> str:
-    return encoding.to_line(value, 32) if isinstance(value, str) else ""
+def _field_text(name: str, value: Any) -> str:
+    return encoding.to_line(value, _MAX_FIRST_LINE - len(name)) if isinstance(value, str) else ""
 
 
 def _feature_location(

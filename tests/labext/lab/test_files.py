@@ -91,6 +91,25 @@ def test_letters_without_a_decomposition_are_written_in_ascii(tmp_path: Path) ->
     assert fasta.startswith(">Grosse_Moller-Lodz_OEuvre Grosse Moller-Lodz OEuvre\n")
 
 
+def test_long_words_are_split_only_where_a_line_of_a_file_ends(tmp_path: Path) -> None:
+    fields = [{"name": "a" * 20, "value": "b" * 35}, {"name": "gene", "value": "c" * 52}]
+    mark = {"name": "pCMV-BE3(human-codon-optimized)-P2A-EGFP-T2A-Puro", "customFields": fields}
+    mark["notes"] = (
+        "https://doi.org/10.1093/nar/gku1046 and https://doi.org/10.1101/2021.04.01.438016"
+    )
+    record = {"name": "n" * 60, "bases": "ACGT", "annotations": [mark]}
+    written = SeqIO.read(files.write(record, tmp_path / "a.gb"), "genbank")
+    qualifiers = written.features[0].qualifiers
+    assert written.description == record["name"]
+    assert qualifiers["label"] == [mark["name"]]
+    assert qualifiers["note"] == [mark["notes"]]
+    assert qualifiers["a" * 20] == ["b" * 35]
+    assert qualifiers["gene"] == [f"{'c' * 51} c"], (
+        "a space, which readers add at the end of a line"
+    )
+    assert files.read(tmp_path / "a.gb") == [record]
+
+
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_folder_is_not_replaced_by_a_file(tmp_path: Path, overwrite: bool) -> None:
     for folder in (tmp_path, f"{tmp_path / 'new'}/"):
