@@ -190,10 +190,13 @@ def to_line(text: str, max_word_length: int = 60) -> str:
     return " ".join(chunks)
 
 
-def to_token(text: str, max_length: int) -> str:
-    """Return a text as a single word, used as the name of a sequence in a file."""
+def to_token(text: str, max_length: int, fallback: str = "sequence") -> str:
+    """Return a text as a single word, used as the name of a sequence in a file.
+
+    It is the fallback if the text has no letters that ASCII can represent, as Japanese.
+    """
     word = re.sub(r"[^A-Za-z0-9_.+()-]+", "_", to_line(text, max_length)).strip("_")
-    return word[:max_length].strip("_") or "sequence"
+    return word[:max_length].strip("_") or fallback
 
 
 def unique_name(word: str, used: Collection[str], max_length: int) -> str:

@@ -114,7 +114,9 @@ def unique_names(sequences: Iterable[Fields], max_length: Callable[[Fields], int
     used: set[str] = set()
     for row in sequences:
         limit = max_length(row)
-        word = encoding.unique_name(encoding.to_token(display_name(row), limit), used, limit)
+        identifier = encoding.to_token(str(row.get("id") or ""), limit)
+        word = encoding.to_token(display_name(row), limit, identifier)
+        word = encoding.unique_name(word, used, limit)
         used.add(word)
         yield word
 

@@ -68,10 +68,12 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
         for item in _mappings(record.get("translations"))
         if len(regions := _mappings(item.get("regions"))) > 1
     ]
-    word = name or encoding.to_token(title, max_name_length(record))
+    identifier = encoding.to_token(str(record.get("id") or title), _MAX_ID_LENGTH)
+    max_length = max_name_length(record)
+    word = name or encoding.to_token(title, max_length, identifier[:max_length])
     seqrecord = SeqRecord(
         Seq(bases),
-        id=encoding.to_token(str(record.get("id") or title), _MAX_ID_LENGTH),
+        id=identifier,
         name=word,
         description=_description(record, title, word),
         features=[

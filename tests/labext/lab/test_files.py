@@ -91,6 +91,19 @@ def test_letters_without_a_decomposition_are_written_in_ascii(tmp_path: Path) ->
     assert fasta.startswith(">Grosse_Moller-Lodz_OEuvre Grosse Moller-Lodz OEuvre\n")
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_id_replaces_a_name_without_letters_of_ascii(kind: Any, tmp_path: Path) -> None:
+    records = [
+        {"id": f"seq_{n}", "name": name, "bases": "ACGT"}
+        for n, name in enumerate(["対照", "試料", "α", "🧬 (2)"])
+    ]
+    path = files.write(records, tmp_path / "a", format=kind)
+    with path.open() as stream:
+        names = [item.name for item in SeqIO.parse(stream, kind)]
+    assert names == ["seq_0", "seq_1", "alpha", "(2)"]
+    assert seqrecords.to_seqrecord(records[0]).name == "seq_0"
+
+
 def test_long_words_are_split_only_where_a_line_of_a_file_ends(tmp_path: Path) -> None:
     fields = [{"name": "a" * 20, "value": "b" * 35}, {"name": "gene", "value": "c" * 52}]
     mark = {"name": "pCMV-BE3(human-codon-optimized)-P2A-EGFP-T2A-Puro", "customFields": fields}
