@@ -191,7 +191,8 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
     if any(lines):
         qualifiers["note"] = [line for line in lines if line]
     for name, value in _custom_fields(annotation):
-        if name != LOCATION_FIELD:
+        # Parsers keep a qualifier without a value only if it is the first of its name.
+        if name != LOCATION_FIELD and (value or name not in qualifiers):
             qualifiers.setdefault(name, []).append(value)
     return qualifiers
 

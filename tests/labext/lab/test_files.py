@@ -487,6 +487,16 @@ def test_qualifier_without_a_value_is_written_without_one(tmp_path: Path) -> Non
     assert files.read(path) == [record]
 
 
+@pytest.mark.parametrize("values", [["対照", "試料"], ["lacZ", "試料"], ["", "x", ""]])
+@pytest.mark.parametrize("name", ["comment", "translation", "codon_start"])
+def test_values_that_are_empty_in_ascii_are_kept(
+    name: str, values: list[str], tmp_path: Path
+) -> None:
+    fields = [{"name": name, "value": value} for value in values]
+    record = {"name": "x", "bases": "ACGT", "annotations": [{"name": "g", "customFields": fields}]}
+    assert files.read(files.write(record, tmp_path / "a.gb")) == [record]
+
+
 POSITIONS = {"across": "15..4", "kept": "3..9", "other": "J00194.1:1..9", "long": "15..21"}
 
 
