@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from Bio.SeqFeature import (
@@ -92,6 +92,7 @@ _NAMES = ("label", "gene", "product", "standard_name", "locus_tag", "note")
 _TYPE_PATTERN = re.compile(r"[A-Za-z0-9_'*-]{1,15}")
 _QUALIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,19}")
 _RESERVED = {PRESERVED_QUALIFIER, "label", "note", *_COLORS}
+_PROTEIN = re.compile("[A-Z]+")
 _MAX_LINE_LENGTH = 44
 _MAX_FIRST_LINE = 55
 """Maximum number of characters of a qualifier's name and the word after it in a line of a file."""
@@ -101,18 +102,29 @@ _CODON = 3
 
 
 def to_feature(
-    annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields] = (), *, circular: bool
+    annotation: Mapping[str, Any],
+    length: int,
+    translations: Iterable[Fields] = (),
+    known_proteins: Collection[str] = (),
+    *,
+    circular: bool,
 ) -> SeqFeature:
-    """Convert an annotation to a feature for a GenBank file; `spliced` has the exons of its CDS."""
+    """Convert an annotation to a feature for a GenBank file.
+
+    A coding feature has the exons and the protein of one of the translations, those of its name.
+    `known_proteins` are those of all translations of the record.
+    """
     kind = annotation.get("type")
+    coding = translations if kind == "CDS" else ()
     feature = SeqFeature(
-        _feature_location(annotation, length, spliced, circular),
+        _feature_location(annotation, length, coding, circular),
         type=kind if isinstance(kind, str) and _TYPE_PATTERN.fullmatch(kind) else "misc_feature",
         qualifiers=_qualifiers(annotation),
     )
-    preserved = encoding.preserve(
-        _with_default_strand(_feature_fields(feature, length, circular=circular)), annotation
-    )
+    if protein := _protein_of(annotation, length, coding):
+        feature.qualifiers.setdefault("translation", [protein])
+    visible = _feature_fields(feature, length, known_proteins, circular=circular)
+    preserved = encoding.preserve(_with_default_strand(visible), annotation)
     if preserved:
         feature.qualifiers[PRESERVED_QUALIFIER] = encoding.split_text(
             encoding.encode_value(preserved), _MAX_LINE_LENGTH
@@ -120,9 +132,18 @@ def to_feature(
     return feature
 
 
-def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
-    """Convert a feature to an annotation."""
-    visible = _feature_fields(feature, length, circular=circular)
+def proteins(translations: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the proteins of translations as files represent them, without a stop."""
+    texts = (item.get("aminoAcids") for item in translations)
+    letters = {text.removesuffix("*") for text in texts if isinstance(text, str)}
+    return {text for text in letters if _PROTEIN.fullmatch(text)}
+
+
+def to_annotation(
+    feature: SeqFeature, length: int, known_proteins: Collection[str] = (), *, circular: bool
+) -> Fields:
+    """Convert a feature to an annotation; the record's translations have the known proteins."""
+    visible = _feature_fields(feature, length, known_proteins, circular=circular)
     preserved = encoding.decode_value(
         "".join(map(str, feature.qualifiers.get(PRESERVED_QUALIFIER, ())))
     )
@@ -132,7 +153,22 @@ def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields
     return fields
 
 
-def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
+def _protein_of(
+    annotation: Mapping[str, Any], length: int, translations: Iterable[Fields]
+) -> str | None:
+    span = _clean_span(annotation, length)
+    for item in translations:
+        pairs = zip(span, _clean_span(item, length), strict=True)
+        if item.get("strand") == annotation.get("strand") and all(
+            abs(own - other) <= _CODON for own, other in pairs
+        ):
+            return next(iter(proteins([item])), None)
+    return None
+
+
+def _feature_fields(
+    feature: SeqFeature, length: int, known_proteins: Collection[str], *, circular: bool
+) -> Fields:
     """Return the fields of an annotation that a feature represents without preserved values."""
     qualifiers = {name: _value_list(value) for name, value in feature.qualifiers.items()}
     start, end = covering_span(feature.location, length, circular=circular)
@@ -141,6 +177,7 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
         for name, values in qualifiers.items()
         if name not in _RESERVED
         for value in values
+        if name != "translation" or value not in known_proteins
     ]
     if is_compound(feature.location, length, circular=circular):
         location = format_location(feature.location, length)
@@ -227,15 +264,13 @@ def _field_text(name: str, value: Any) -> str:
 
 
 def _feature_location(
-    annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields], circular: bool
+    annotation: Mapping[str, Any], length: int, translations: Iterable[Fields], circular: bool
 ) -> Location:
     start, end = _clean_span(annotation, length)
     strand = annotation.get("strand")
     strand = strand if type(strand) is int and strand in (-1, 0, 1) else 0
     texts = [value for name, value in _custom_fields(annotation) if name == LOCATION_FIELD]
-    if annotation.get("type") == "CDS":
-        same = (item for item in spliced if item.get("name") == annotation.get("name"))
-        texts += _spliced_locations(same, start, end, length)
+    texts += _spliced_locations(translations, start, end, length)
     # Features of proteins have no strand.
     for text, stranded in itertools.product(texts, (True, False)):
         location = _compound_location(text, length, circular, stranded=stranded)
@@ -265,6 +300,8 @@ def _spliced_locations(
             for region in translation["regions"]
             for position in _clean_span(region, length)
         ]
+        if len(positions) <= 2:
+            continue
         if max(abs(positions[0] - start), abs(positions[-1] - end)) <= _CODON:
             positions[0], positions[-1] = start, end
         elif (min(positions), max(positions)) != (start, end):  # in any order if trans-spliced

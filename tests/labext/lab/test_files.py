@@ -430,6 +430,27 @@ def test_exons_of_a_translation_are_those_of_the_coding_feature(
     assert files.read(path) == [record]
 
 
+def test_coding_features_have_the_protein_of_their_translation(tmp_path: Path) -> None:
+    gene = {"name": "fdhF", "type": "CDS", "start": 3, "end": 15, "strand": -1}
+    own = [{"name": "translation", "value": "MU"}]
+    record = {
+        "name": "g",
+        "bases": "ACGT" * 10,
+        "annotations": [
+            gene,
+            gene | {"type": "gene"},
+            gene | {"strand": 1},
+            gene | {"start": 20, "end": 32, "customFields": own},
+        ],
+        "translations": [gene | {"start": 6, "aminoAcids": "MU*"}],  # with selenocysteine
+    }
+    path = files.write(record, tmp_path / "g.gb")
+    written = SeqIO.read(path, "genbank").features
+    proteins = [feature.qualifiers.get("translation") for feature in written]
+    assert proteins == [["MU"], None, None, ["MU"]]
+    assert files.read(path) == [record]
+
+
 @pytest.mark.parametrize("regions", [None, "x", [None, {}], [{"start": 40, "end": 60}] * 2, []])
 def test_invalid_regions_of_a_translation_are_ignored(regions: Any, tmp_path: Path) -> None:
     gene = {"name": "kin2", "type": "CDS", "start": 10, "end": 60, "strand": 1}
