@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from Bio.SeqFeature import (
@@ -101,29 +101,56 @@ _CODON = 3
 """Bases by which a coding annotation may exceed its translation: a partial or the stop codon."""
 
 
+class Proteins:
+    """The proteins of a record's translations, as files represent them: without a stop.
+
+    Attributes:
+        texts: all of them.
+    """
+
+    def __init__(self, translations: Iterable[Mapping[str, Any]], length: int) -> None:
+        self.texts: set[str] = set()
+        self._length = length
+        self._ends: dict[tuple[str, str, int], list[tuple[int, str]]] = {}
+        for item in translations:
+            text = str(item.get("aminoAcids")).removesuffix("*")
+            if _PROTEIN.fullmatch(text):
+                self.texts.add(text)
+                start, end = _clean_span(item, length)
+                key = str(item.get("name")), str(item.get("strand")), start
+                self._ends.setdefault(key, []).append((end, text))
+
+    def find(self, annotation: Mapping[str, Any]) -> str | None:
+        """Return the protein of a coding annotation; None if there is none."""
+        if annotation.get("type") != "CDS":
+            return None
+        name, strand = str(annotation.get("name")), str(annotation.get("strand"))
+        start, end = _clean_span(annotation, self._length)
+        for nearby in range(start - _CODON, start + _CODON + 1):
+            for other, text in self._ends.get((name, strand, nearby), ()):
+                if abs(other - end) <= _CODON:
+                    return text
+        return None
+
+
 def to_feature(
     annotation: Mapping[str, Any],
     length: int,
-    translations: Iterable[Fields] = (),
-    known_proteins: Collection[str] = (),
+    spliced: Iterable[Fields],
+    proteins: Proteins,
     *,
     circular: bool,
 ) -> SeqFeature:
-    """Convert an annotation to a feature for a GenBank file.
-
-    A coding feature has the exons and the protein of one of the translations, those of its name.
-    `known_proteins` are those of all translations of the record.
-    """
+    """Convert an annotation to a feature for a GenBank file; `spliced` has the exons of its CDS."""
     kind = annotation.get("type")
-    coding = translations if kind == "CDS" else ()
     feature = SeqFeature(
-        _feature_location(annotation, length, coding, circular),
+        _feature_location(annotation, length, spliced, circular),
         type=kind if isinstance(kind, str) and _TYPE_PATTERN.fullmatch(kind) else "misc_feature",
         qualifiers=_qualifiers(annotation),
     )
-    if protein := _protein_of(annotation, length, coding):
+    if protein := proteins.find(annotation):
         feature.qualifiers.setdefault("translation", [protein])
-    visible = _feature_fields(feature, length, known_proteins, circular=circular)
+    visible = _feature_fields(feature, length, proteins, circular=circular)
     preserved = encoding.preserve(_with_default_strand(visible), annotation)
     if preserved:
         feature.qualifiers[PRESERVED_QUALIFIER] = encoding.split_text(
@@ -132,18 +159,11 @@ def to_feature(
     return feature
 
 
-def proteins(translations: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the proteins of translations as files represent them, without a stop."""
-    texts = (item.get("aminoAcids") for item in translations)
-    letters = {text.removesuffix("*") for text in texts if isinstance(text, str)}
-    return {text for text in letters if _PROTEIN.fullmatch(text)}
-
-
 def to_annotation(
-    feature: SeqFeature, length: int, known_proteins: Collection[str] = (), *, circular: bool
+    feature: SeqFeature, length: int, proteins: Proteins, *, circular: bool
 ) -> Fields:
-    """Convert a feature to an annotation; the record's translations have the known proteins."""
-    visible = _feature_fields(feature, length, known_proteins, circular=circular)
+    """Convert a feature to an annotation, without a protein of the record's translations."""
+    visible = _feature_fields(feature, length, proteins, circular=circular)
     preserved = encoding.decode_value(
         "".join(map(str, feature.qualifiers.get(PRESERVED_QUALIFIER, ())))
     )
@@ -153,21 +173,8 @@ def to_annotation(
     return fields
 
 
-def _protein_of(
-    annotation: Mapping[str, Any], length: int, translations: Iterable[Fields]
-) -> str | None:
-    span = _clean_span(annotation, length)
-    for item in translations:
-        pairs = zip(span, _clean_span(item, length), strict=True)
-        if item.get("strand") == annotation.get("strand") and all(
-            abs(own - other) <= _CODON for own, other in pairs
-        ):
-            return next(iter(proteins([item])), None)
-    return None
-
-
 def _feature_fields(
-    feature: SeqFeature, length: int, known_proteins: Collection[str], *, circular: bool
+    feature: SeqFeature, length: int, proteins: Proteins, *, circular: bool
 ) -> Fields:
     """Return the fields of an annotation that a feature represents without preserved values."""
     qualifiers = {name: _value_list(value) for name, value in feature.qualifiers.items()}
@@ -177,7 +184,7 @@ def _feature_fields(
         for name, values in qualifiers.items()
         if name not in _RESERVED
         for value in values
-        if name != "translation" or value not in known_proteins
+        if name != "translation" or value not in proteins.texts
     ]
     if is_compound(feature.location, length, circular=circular):
         location = format_location(feature.location, length)
@@ -264,13 +271,15 @@ def _field_text(name: str, value: Any) -> str:
 
 
 def _feature_location(
-    annotation: Mapping[str, Any], length: int, translations: Iterable[Fields], circular: bool
+    annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields], circular: bool
 ) -> Location:
     start, end = _clean_span(annotation, length)
     strand = annotation.get("strand")
     strand = strand if type(strand) is int and strand in (-1, 0, 1) else 0
     texts = [value for name, value in _custom_fields(annotation) if name == LOCATION_FIELD]
-    texts += _spliced_locations(translations, start, end, length)
+    if annotation.get("type") == "CDS":
+        same = (item for item in spliced if item.get("name") == annotation.get("name"))
+        texts += _spliced_locations(same, start, end, length)
     # Features of proteins have no strand.
     for text, stranded in itertools.product(texts, (True, False)):
         location = _compound_location(text, length, circular, stranded=stranded)
@@ -300,8 +309,6 @@ def _spliced_locations(
             for region in translation["regions"]
             for position in _clean_span(region, length)
         ]
-        if len(positions) <= 2:
-            continue
         if max(abs(positions[0] - start), abs(positions[-1] - end)) <= _CODON:
             positions[0], positions[-1] = start, end
         elif (min(positions), max(positions)) != (start, end):  # in any order if trans-spliced

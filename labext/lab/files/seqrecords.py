@@ -63,11 +63,12 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     if not isinstance(bases, str) or not bases:
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
-    translations: dict[str, list[Fields]] = {}
-    for item in _mappings(record.get("translations")):
-        spliced = {**item, "regions": _mappings(item.get("regions"))}
-        translations.setdefault(str(item.get("name")), []).append(spliced)
-    proteins = features.proteins(_mappings(record.get("translations")))
+    spliced = [
+        {**item, "regions": regions}
+        for item in _mappings(record.get("translations"))
+        if len(regions := _mappings(item.get("regions"))) > 1
+    ]
+    proteins = features.Proteins(_mappings(record.get("translations")), len(bases))
     identifier = encoding.to_token(str(record.get("id") or title), _MAX_ID_LENGTH)
     max_length = max_name_length(record)
     word = name or encoding.to_token(title, max_length, identifier[:max_length])
@@ -77,13 +78,7 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
         name=word,
         description=_description(record, title, word),
         features=[
-            features.to_feature(
-                annotation,
-                len(bases),
-                translations.get(str(annotation.get("name")), ()),
-                proteins,
-                circular=circular,
-            )
+            features.to_feature(annotation, len(bases), spliced, proteins, circular=circular)
             for annotation in _mappings(record.get("annotations"))
         ],
         annotations={
@@ -122,7 +117,7 @@ def from_seqrecord(record: SeqRecord) -> Fields:
         fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
     if fields.get("annotations") == len(record.features):
         circular = _is_circular(record)
-        proteins = features.proteins(_mappings(fields.get("translations")))
+        proteins = features.Proteins(_mappings(fields.get("translations")), len(bases))
         local = [features.local_feature(feature, len(bases)) for feature in record.features]
         fields["annotations"] = [
             features.to_annotation(feature, len(bases), proteins, circular=circular)

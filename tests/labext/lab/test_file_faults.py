@@ -63,7 +63,11 @@ def test_overwrite_renews_a_file_with_other_locations_of_the_same_record(
     }
     to_feature = features.to_feature
     with monkeypatch.context() as patch:
-        patch.setattr(features, "to_feature", lambda *a, **b: to_feature(*a[:2], [], **b))
+        patch.setattr(
+            features,
+            "to_feature",
+            lambda mark, size, _, proteins, **b: to_feature(mark, size, [], proteins, **b),
+        )
         path = files.write(record, tmp_path / "g.gb")
     assert "11..60" in files.write(record, path).read_text()
     assert "join(11..25,41..60)" in files.write(record, path, overwrite=True).read_text()
