@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 import unicodedata
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -138,6 +140,40 @@ def restore(visible: Mapping[str, Any], preserved: Any) -> Fields:
             if exact:
                 fields[name] = exact[0]
     return fields
+
+
+_CHECKSUM = "checksum of bases"
+_POSITIONED = ("annotations", "translations", "primers", "parts")
+"""Fields with positions in the bases."""
+
+
+def add_checksum(preserved: Fields, bases: str) -> None:
+    """Add a checksum of the bases, to which preserved values belong."""
+    if preserved:
+        preserved[_CHECKSUM] = _checksum(bases)
+
+
+def drop_outdated(preserved: Fields, bases: str, name: str) -> None:
+    """Remove preserved values with positions in bases that were edited since, with a warning."""
+    if preserved.pop(_CHECKSUM, None) in (None, _checksum(bases)):
+        return
+    preserved.pop("bases", None)  # where upper and lower case change
+    outdated = [field for field in _POSITIONED if _has_items(preserved.get(field))]
+    for field in outdated:
+        del preserved[field]
+    if outdated:
+        warnings.warn(
+            f"{name}: left out {messages.join_words(outdated)}, since the bases were edited.",
+            stacklevel=3,
+        )
+
+
+def _has_items(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and pair[1] not in ([], [None], [[]])
+
+
+def _checksum(bases: str) -> str:
+    return hashlib.sha256(bases.upper().encode()).hexdigest()[:16]
 
 
 def encode_value(value: Any) -> str:

@@ -31,7 +31,8 @@ def format_fasta(record: Mapping[str, Any], name: str, *, whole: bool) -> str:
     """Return a FASTA entry; a `whole` one preserves all other fields in the description."""
     bases = record["bases"]
     lines = "\n".join(encoding.split_text(bases, FASTA_LINE_WIDTH))
-    preserved = encoding.preserve(_fasta_fields(name, bases), record) if whole else {}
+    preserved: Fields = encoding.preserve(_fasta_fields(name, bases), record) if whole else {}
+    encoding.add_checksum(preserved, bases)
     description = (
         f"{PRESERVED_MARK}{encoding.encode_value(preserved)}"
         if preserved
@@ -65,10 +66,10 @@ def parse_fasta(text: str) -> Iterator[Fields]:
                 "Remove comments and numbers from the lines of bases.",
             )
         if description.startswith(PRESERVED_MARK):
-            yield encoding.restore(
-                _fasta_fields(name, bases),
-                encoding.decode_value(description.removeprefix(PRESERVED_MARK)),
-            )
+            preserved = encoding.decode_value(description.removeprefix(PRESERVED_MARK))
+            if isinstance(preserved, dict):
+                encoding.drop_outdated(preserved, bases, name)
+            yield encoding.restore(_fasta_fields(name, bases), preserved)
         else:
             yield _fasta_fields(name, bases, description.strip())
 
@@ -236,7 +237,8 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     Returns:
         Records with `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional
         `description`. Records written by `write` as GenBank or with `whole=True` have all fields.
-        Features without a valid position are left out, with a warning.
+        Features without a valid position are left out, with a warning; so are translations and
+        primers, and annotations of a FASTA file, if the bases were edited since.
 
     Raises:
         NotFoundError: the file does not exist.

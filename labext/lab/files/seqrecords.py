@@ -91,6 +91,7 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     preserved: Fields = encoding.preserve(_visible_fields(seqrecord), _without_sequence(record))
     if bases != bases.upper():
         preserved["bases"] = [len(list(run)) for _, run in groupby("A" + bases, str.isupper)]
+    encoding.add_checksum(preserved, bases)
     if preserved:
         lines = encoding.split_text(encoding.encode_value(preserved), _MAX_LINE_LENGTH)
         seqrecord.annotations["comment"] = "\n".join(PRESERVED_MARK + line for line in lines)
@@ -107,17 +108,20 @@ def from_seqrecord(record: SeqRecord) -> Fields:
 
     The result of `to_seqrecord` is converted back without loss. The record of any other SeqRecord
     has `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional `description`.
-    Features without a valid position in this sequence are left out, with a warning.
+    Features without a valid position in this sequence are left out, with a warning; so are the
+    translations and primers of a record whose bases were edited.
     """
     bases = str(record.seq)
     preserved = _preserved_fields(record)
+    translations = _mappings(encoding.restore({}, preserved).get("translations"))
+    proteins = features.Proteins(translations, len(bases))
+    encoding.drop_outdated(preserved, bases, record.name)
     runs = preserved.pop("bases", None)
     fields = encoding.restore(_visible_fields(record), preserved)
     if "bases" in fields:
         fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
     if fields.get("annotations") == len(record.features):
         circular = _is_circular(record)
-        proteins = features.Proteins(_mappings(fields.get("translations")), len(bases))
         local = [features.local_feature(feature, len(bases)) for feature in record.features]
         fields["annotations"] = [
             features.to_annotation(feature, len(bases), proteins, circular=circular)

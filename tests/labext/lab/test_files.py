@@ -451,6 +451,28 @@ def test_coding_features_have_the_protein_of_their_translation(tmp_path: Path) -
     assert files.read(path) == [record]
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"), [("genbank", "translations"), ("fasta", "annotations, translations")]
+)
+def test_positions_in_bases_that_were_edited_are_left_out(
+    kind: Any, fields: str, tmp_path: Path
+) -> None:
+    gene = {"name": "g", "type": "CDS", "start": 10, "end": 40, "strand": 1}
+    record = {"name": "x", "bases": "ACGT" * 10, "annotations": [gene], "primers": []}
+    record |= {"translations": [gene | {"aminoAcids": "M"}], "isCircular": True}
+    path = files.write(record, tmp_path / "a", format=kind, whole=True)
+    text = path.read_text()
+    path.write_text(text.replace("1 acgt", "1 ccgt").replace("\nACGT", "\nCCGT"))
+    with pytest.warns(UserWarning, match=f"x: left out {fields}, since the bases were edited"):
+        (edited,) = files.read(path)
+    assert edited["bases"] == "CCGT" + "ACGT" * 9
+    assert "translations" not in edited
+    assert edited["annotations"] == ([gene] if kind == "genbank" else [])
+    assert edited["isCircular"]
+    path.write_text(text.replace("ACGT" * 10, "acgt" * 10))
+    assert files.read(path)[0]["translations"] == record["translations"]
+
+
 @pytest.mark.parametrize("regions", [None, "x", [None, {}], [{"start": 40, "end": 60}] * 2, []])
 def test_invalid_regions_of_a_translation_are_ignored(regions: Any, tmp_path: Path) -> None:
     gene = {"name": "kin2", "type": "CDS", "start": 10, "end": 60, "strand": 1}
