@@ -15,6 +15,7 @@ from Bio.SeqFeature import (
     SimpleLocation,
     UnknownPosition,
 )
+from Bio.SeqIO.InsdcIO import GenBankWriter
 
 from labext.genbank import format_location
 from labext.lab.files import encoding
@@ -235,8 +236,10 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
     if any(lines):
         qualifiers["note"] = [line for line in lines if line]
     for name, value in _custom_fields(annotation):
+        if name == LOCATION_FIELD or (name in GenBankWriter.FTQUAL_NO_QUOTE and " /" in value):
+            continue  # without quotes, a line that begins with a slash is another qualifier
         # Parsers keep a qualifier without a value only if it is the first of its name.
-        if name != LOCATION_FIELD and (value or name not in qualifiers):
+        if value or name not in qualifiers:
             qualifiers.setdefault(name, []).append(value)
     return qualifiers
 

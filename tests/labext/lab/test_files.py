@@ -530,9 +530,12 @@ def test_qualifier_without_a_value_is_written_without_one(tmp_path: Path) -> Non
     assert files.read(path) == [record]
 
 
-@pytest.mark.parametrize("values", [["対照", "試料"], ["lacZ", "試料"], ["", "x", ""]])
-@pytest.mark.parametrize("name", ["comment", "translation", "codon_start"])
-def test_values_that_are_empty_in_ascii_are_kept(
+@pytest.mark.parametrize(
+    "values",
+    [["対照", "試料"], ["lacZ", "試料"], ["", "x", ""], [f"{'w ' * n}/ β" for n in range(17, 31)]],
+)
+@pytest.mark.parametrize("name", ["comment", "translation", "citation"])
+def test_qualifiers_with_empty_values_or_slashes_are_kept(
     name: str, values: list[str], tmp_path: Path
 ) -> None:
     fields = [{"name": name, "value": value} for value in values]
