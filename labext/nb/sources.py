@@ -46,8 +46,12 @@ class Sources(Resource):
         offset: int | None = None,
         order_by: str | None = None,
     ) -> Iterator[Record]:
-        """Yield sources' records, page by page; arguments as for `list`."""
-        return iter_sources(
+        """Return an iterator over sources' records; arguments as for `list`.
+
+        The whole list is read first: a loop may delete or update the sources that it gets.
+        """
+        # Pages are numbered: after a deletion, the next one would begin too late.
+        records = iter_sources(
             self._executor,
             self._backend,
             notebook=self._notebook(notebook),
@@ -55,6 +59,7 @@ class Sources(Resource):
             offset=offset or 0,
             order_by=order_by,
         )
+        return iter([*records])
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of sources, each once."""

@@ -9,6 +9,7 @@ import pytest
 
 from labext.errors import InputError, SignInError
 from labext.nb import Final, NotebookClient, Partial, Strategy, records
+from labext.nb.backends.contract import ContractBackend
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -54,6 +55,15 @@ def test_status_and_password(nb, box):
         pytest.raises(SignInError, match="requires a password"),
     ):
         unauthenticated.notebooks.list()
+
+
+def test_sources_may_be_deleted_while_they_are_iterated(nb, name, monkeypatch):
+    monkeypatch.setattr(ContractBackend, "PAGE", 2)
+    for number in range(5):
+        nb.sources.add_text(PAPER, name, title=f"text {number}")
+    for source in nb.sources.iter(name):
+        nb.sources.delete(source["id"])
+    assert nb.sources.names(name) == []
 
 
 def test_file_upload_and_download(nb, name, tmp_path):
