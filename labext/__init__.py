@@ -15,14 +15,22 @@ if TYPE_CHECKING:
     from labext import nb as nb
     from labext import sandbox as sandbox
     from labext.errors import LabextError
-    from labext.http import Rate
+    from labext.http import Rate, ResponseLimits
     from labext.jobs import JobsClient
     from labext.lab import LabClient
     from labext.nb import NotebookClient
 
     __version__: str
 
-__all__ = ["JobsClient", "LabClient", "LabextError", "NotebookClient", "Rate", "connect"]
+__all__ = [
+    "JobsClient",
+    "LabClient",
+    "LabextError",
+    "NotebookClient",
+    "Rate",
+    "ResponseLimits",
+    "connect",
+]
 
 _MODULES = {
     "JobsClient": "labext.jobs",
@@ -30,6 +38,7 @@ _MODULES = {
     "LabextError": "labext.errors",
     "NotebookClient": "labext.nb",
     "Rate": "labext.http",
+    "ResponseLimits": "labext.http",
 }
 
 _SUBPACKAGES = ("config", "errors", "jobs", "lab", "nb", "sandbox")

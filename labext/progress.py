@@ -13,6 +13,8 @@ from numbers import Real
 from labext import messages
 from labext.errors import InputError, LabextError, ServiceError
 
+__all__ = ["Outcome", "Part", "Progress"]
+
 TICK = 0.25
 """Seconds between two snapshots while the service is not polled."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labext.jobs.batch.report import BatchSubmission
     from labext.jobs.client import JobsClient
+    from labext.jobs.estimates import Estimate
     from labext.jobs.results.results import Results
     from labext.jobs.submission import Submission
     from labext.jobs.tools import Parameter, Tool, cast
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchSubmission",
+    "Estimate",
     "JobsClient",
     "Parameter",
     "Results",
@@ -24,6 +26,7 @@ __all__ = [
 
 _MODULES = {
     "BatchSubmission": "batch.report",
+    "Estimate": "estimates",
     "JobsClient": "client",
     "Parameter": "tools",
     "Results": "results.results",

@@ -35,7 +35,10 @@ class Chat(Resource):
     """`nb.chat`: conversations about a notebook."""
 
     def sessions(self, notebook: str | None = None) -> pd.DataFrame:
-        """Return a notebook's chat sessions, or all, one per row; columns as `records.SESSION`."""
+        """Return a notebook's chat sessions, or all, one per row.
+
+        The columns are those of `labext.nb.records.SESSION`.
+        """
         return views.session_frame(self._run(self._backend.sessions(self._notebook(notebook))))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
@@ -48,11 +51,11 @@ class Chat(Resource):
         return self._titles.find("session", session, self._notebook(notebook))
 
     def get(self, session: str) -> Record:
-        """Return one session's record, and its `messages`, each as `records.MESSAGE`."""
+        """Return one session's record, and its `messages`, each as `labext.nb.records.MESSAGE`."""
         return self._run(self._backend.session(self.find(session)))
 
     def messages(self, session: str) -> pd.DataFrame:
-        """Return a session's messages, one per row; columns as `records.MESSAGE`."""
+        """Return a session's messages, one per row; columns as `labext.nb.records.MESSAGE`."""
         return views.message_frame(self.get(session)["messages"])
 
     def create(
@@ -140,7 +143,7 @@ class Chat(Resource):
         include_notes: bool = True,
         config: dict[str, Any] | None = None,
     ) -> Record:
-        """Return the context that a model would get with a message: `records.CONTEXT`.
+        """Return the context that a model would get with a message: `labext.nb.records.CONTEXT`.
 
         Args:
             session: the session whose notebook is used; or
@@ -169,7 +172,7 @@ class SourceChats(Resource):
     """`nb.source_chats`: conversations about one source, with its full text as context."""
 
     def list(self, source: str) -> pd.DataFrame:
-        """Return the chats about a source, one per row; columns as `records.SOURCE_CHAT`."""
+        """Return the chats about a source; columns as `labext.nb.records.SOURCE_CHAT`."""
         return views.source_chat_frame(self._of(source))
 
     def names(self, source: str) -> Sequence[str]:
@@ -183,12 +186,12 @@ class SourceChats(Resource):
         )
 
     def get(self, source: str, chat: str) -> Record:
-        """Return one chat's record, and its `messages`, each as `records.MESSAGE`."""
+        """Return one chat's record, and its `messages`, each as `labext.nb.records.MESSAGE`."""
         source_id = self._source(source)
         return self._run(self._backend.source_chat(source_id, self.find(source_id, chat)))
 
     def messages(self, source: str, chat: str) -> pd.DataFrame:
-        """Return a chat's messages, one per row; columns as `records.MESSAGE`."""
+        """Return a chat's messages, one per row; columns as `labext.nb.records.MESSAGE`."""
         return views.message_frame(self.get(source, chat)["messages"])
 
     def create(

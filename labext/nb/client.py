@@ -46,7 +46,8 @@ class NotebookClient(SearchResource, ServiceClient):
     """A client for one notebook service.
 
     Every call sends a request to the service. Errors are `LabextError` exceptions with a next
-    step. Methods accept an identifier or a title for a notebook, model, episode and so on.
+    step. Methods accept an identifier or a title for a notebook, model, episode and so on. Records
+    are dictionaries; `labext.nb.records` lists their keys.
 
     Attributes:
         notebooks, sources, notes, chat, transformations, models, credentials, podcasts,
@@ -129,7 +130,7 @@ class NotebookClient(SearchResource, ServiceClient):
         limit: int | None = None,
         model: str | None = None,
     ) -> pd.DataFrame:
-        """Ask questions with known answers; columns as `records.EVALUATION`.
+        """Ask questions with known answers; columns as `labext.nb.records.EVALUATION`.
 
         It stops after three failures in a row; their reasons are in the column `error`.
         `labext.nb.evaluation.summary_frame` summarizes the result by kind of question.

@@ -101,7 +101,7 @@ class Commands(Resource):
     def list(
         self, command: str | None = None, status: str | None = None, limit: int | None = None
     ) -> pd.DataFrame:
-        """Return the commands that the service reports, one per row; columns as `records.COMMAND`.
+        """Return the reported commands, one per row; columns as `labext.nb.records.COMMAND`.
 
         Args:
             command: only commands of this kind, such as `process_source`.

@@ -29,7 +29,7 @@ class Credentials(Resource):
     """
 
     def list(self, provider: str | None = None) -> pd.DataFrame:
-        """Return the credentials, for a provider or all, a row each; columns `records.CREDENTIAL`.
+        """Return the credentials, for a provider or all; columns as `labext.nb.records.CREDENTIAL`.
 
         `decryption_error` is set if the service can no longer decrypt the key.
         """
@@ -48,7 +48,7 @@ class Credentials(Resource):
         return self._titles.find("credential", credential, provider)
 
     def by_provider(self, provider: str) -> pd.DataFrame:
-        """Return the credentials for a provider, a row each; columns as `records.CREDENTIAL`."""
+        """Return the credentials for a provider; columns as `labext.nb.records.CREDENTIAL`."""
         return views.credential_frame(self._run(self._backend.credentials_of(provider)))
 
     def get(self, credential: str) -> Record:
@@ -71,7 +71,7 @@ class Credentials(Resource):
             api_key: the key; None if the provider needs none.
             base_url: the provider's address; None for its default address.
             options: further fields by name, such as `num_ctx` of Ollama's models or `api_version`
-                of Azure; see `records.CREDENTIAL_OPTIONS`.
+                of Azure; see `labext.nb.records.CREDENTIAL_OPTIONS`.
 
         Raises:
             InputError: the service does not accept the provider or the address.
@@ -131,7 +131,9 @@ class Credentials(Resource):
         return self._run_for(credential, self._backend.test_credential(self.find(credential)))
 
     def discover(self, credential: str) -> pd.DataFrame:
-        """Return the models available with a credential; columns as `records.DISCOVERED_MODEL`.
+        """Return the models that a credential offers.
+
+        The columns are those of `labext.nb.records.DISCOVERED_MODEL`.
 
         Raises:
             ServiceError: the provider does not respond.
@@ -160,7 +162,9 @@ class Credentials(Resource):
         return self._run_for(credential, steps)
 
     def status(self) -> pd.DataFrame:
-        """Return the key's location for each provider; columns as `records.CREDENTIAL_STATUS`.
+        """Return the key's location for each provider.
+
+        The columns are those of `labext.nb.records.CREDENTIAL_STATUS`.
 
         `source` is `database`, `environment` (of the service) or `none`. The frame's
         `attrs["encryption_configured"]` is True if the service can encrypt keys.

@@ -44,7 +44,7 @@ class Insights(Resource):
     def list(
         self, notebook: str | None = None, sources: Iterable[str] | str | None = None
     ) -> pd.DataFrame:
-        """Return insights, a row each; columns as `records.INSIGHT`.
+        """Return insights, a row each; columns as `labext.nb.records.INSIGHT`.
 
         Args:
             notebook: only insights of sources in this notebook; None for all notebooks.
@@ -180,8 +180,9 @@ class Embeddings(Resource):
     """`nb.embeddings`: vectors of sources and notes for search by meaning."""
 
     def source(self, source: str) -> Record:
-        """Start computing the vectors of a source; return its `records.EMBEDDING_SUBMISSION`.
+        """Start computing the vectors of a source.
 
+        The result is a `labext.nb.records.EMBEDDING_SUBMISSION`;
         `nb.commands.wait(record["job_id"])` waits for the end.
 
         Raises:
@@ -210,7 +211,7 @@ class Embeddings(Resource):
             insights: include insights.
 
         Returns:
-            The `records.REBUILD_SUBMISSION`; `watch` and `wait` follow its `job_id`.
+            The `labext.nb.records.REBUILD_SUBMISSION`; `watch` and `wait` follow its `job_id`.
 
         Raises:
             InputError: sources, notes and insights are all excluded.
@@ -226,7 +227,7 @@ class Embeddings(Resource):
         )
 
     def status(self, job: str) -> Record:
-        """Return the progress of the rebuild with this `job_id`, as `records.REBUILD`."""
+        """Return the progress of the rebuild with this `job_id`, as `labext.nb.records.REBUILD`."""
         return self._run(self._backend.rebuild_status(job))
 
     def watch(self, job: str, stop: threading.Event | None = None) -> Iterator[Progress]:
@@ -238,7 +239,7 @@ class Embeddings(Resource):
         return self._watcher(job).watch(stop)
 
     def wait(self, job: str, timeout: float | None = None) -> Record:
-        """Wait until a rebuild completes; return its `records.REBUILD`.
+        """Wait until a rebuild completes; return its `labext.nb.records.REBUILD`.
 
         Raises:
             JobFailedError: it has failed.

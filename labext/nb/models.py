@@ -23,7 +23,7 @@ class Models(Resource):
     """
 
     def list(self, type: str | None = None) -> pd.DataFrame:
-        """Return the models, a row each; columns as `records.MODEL`.
+        """Return the models, a row each; columns as `labext.nb.records.MODEL`.
 
         Args:
             type: only models of this type: `llm`, `embedding`, `stt` (speech to text) or `tts`.
@@ -67,7 +67,7 @@ class Models(Resource):
         return self._run(self._backend.test_model(self.find(model)))
 
     def defaults(self) -> dict[str, Record | None]:
-        """Return the model's record for each default slot of the service (see `records.SLOTS`).
+        """Return the model's record for each default slot, as in `labext.nb.records.SLOTS`.
 
         An empty slot is None. The record of a deleted model contains only its identifier.
         """
@@ -92,14 +92,14 @@ class Models(Resource):
         return self._with_records(self._run(self._backend.set_defaults(changes)))
 
     def providers(self) -> pd.DataFrame:
-        """Return the providers, a row each; columns as `records.PROVIDER`.
+        """Return the providers, a row each; columns as `labext.nb.records.PROVIDER`.
 
         `available` is True if the service can use the provider; `types` are its model types.
         """
         return views.provider_frame(self._run(self._backend.providers()))
 
     def discover(self, provider: str) -> pd.DataFrame:
-        """Return the models that a provider offers; columns as `records.DISCOVERED_MODEL`.
+        """Return the models of a provider; columns as `labext.nb.records.DISCOVERED_MODEL`.
 
         Raises:
             ServiceError: the provider does not answer.
@@ -109,8 +109,8 @@ class Models(Resource):
     def sync(self, provider: str | None = None) -> pd.DataFrame:
         """Add all models that a provider, or every provider, offers; return a row per provider.
 
-        Columns as `records.SYNC_RESULT`: the number of models offered, the number of new models,
-        and the error of a provider that failed.
+        Columns as `labext.nb.records.SYNC_RESULT`: the number of models offered, the number of new
+        models, and the error of a provider that failed.
         """
         return views.sync_frame(self._run(self._backend.sync(provider)))
 
@@ -127,7 +127,7 @@ class Models(Resource):
         return self._run(self._backend.count_models(provider))
 
     def by_provider(self, provider: str) -> pd.DataFrame:
-        """Return a provider's models, a row each; columns as `records.MODEL`."""
+        """Return a provider's models, a row each; columns as `labext.nb.records.MODEL`."""
         return views.model_frame(self._run(self._backend.models_of(provider)))
 
     def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:

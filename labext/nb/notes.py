@@ -17,7 +17,7 @@ class Notes(Resource):
     """`nb.notes`: notes written by people and models."""
 
     def list(self, notebook: str | None = None) -> pd.DataFrame:
-        """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""
+        """Return the notes of a notebook, or all; columns as `labext.nb.records.NOTE`."""
         return views.note_frame(self.iter(notebook))
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:

@@ -34,8 +34,9 @@ class Podcasts(Resource):
         name: str | None = None,
         briefing: str | None = None,
     ) -> Record:
-        """Start generating an episode about a notebook; return its `records.EPISODE_SUBMISSION`.
+        """Start generating an episode about a notebook.
 
+        The result is a `labext.nb.records.EPISODE_SUBMISSION`.
         If the response is lost, a single new episode is assumed to be the requested one.
 
         Args:
@@ -60,9 +61,10 @@ class Podcasts(Resource):
         )
 
     def job(self, job: str) -> Record:
-        """Return the record of a job by the `job_id` that `generate` returned: `records.JOB`.
+        """Return the record of a job by the `job_id` that `generate` returned.
 
-        Its `progress` is as `records.PROGRESS`, or None if the service does not report it.
+        It is a `labext.nb.records.JOB`, and its `progress` a `labext.nb.records.PROGRESS`, or None
+        if the service does not report it.
         """
         return self._run(self._backend.podcast_job(job))
 
@@ -95,7 +97,7 @@ class Podcasts(Resource):
         return self._watcher(episode).wait(timeout)
 
     def episodes(self) -> pd.DataFrame:
-        """Return the episodes, a row each; columns as `records.EPISODE`."""
+        """Return the episodes, a row each; columns as `labext.nb.records.EPISODE`."""
         return views.episode_frame(self.iter())
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
@@ -125,7 +127,7 @@ class Podcasts(Resource):
         return episode_generation.find_episode_of_job(self._executor, self._backend, job)
 
     def episode(self, episode: str) -> Record:
-        """Return one episode's record with outline and transcript: `records.EPISODE_DETAIL`."""
+        """Return one episode with outline and transcript, a `labext.nb.records.EPISODE_DETAIL`."""
         return self._run(self._backend.episode(self.find(episode)))
 
     def audio(
@@ -175,7 +177,7 @@ class Podcasts(Resource):
             return self.audio(episode, folder).read_bytes()
 
     def retry(self, episode: str) -> Record:
-        """Retry a failed episode; return its `records.EPISODE_RETRY`.
+        """Retry a failed episode; return its `labext.nb.records.EPISODE_RETRY`.
 
         Raises:
             InputError: the episode has not failed.
@@ -323,7 +325,7 @@ class EpisodeProfiles(_Profiles):
 class SpeakerProfiles(_Profiles):
     """`nb.speaker_profiles`: the speakers of an episode, one to four per profile.
 
-    Each of the `speakers` in a profile's record is as `records.SPEAKER`.
+    Each of the `speakers` in a profile's record is as `labext.nb.records.SPEAKER`.
     """
 
     _kind = SPEAKER_PROFILES

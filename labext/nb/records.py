@@ -1,4 +1,9 @@
-"""Types that the client returns: records, scopes, questions, answers and citations."""
+"""Types that the client returns: records, scopes, questions, answers and citations.
+
+Each constant in capitals is a kind of record: its keys, which are the columns of a DataFrame of
+such records, with the types of the columns. In a record, a `time` is a text in ISO 8601 and `json`
+a list or a dictionary; values that the service does not report are None.
+"""
 
 from __future__ import annotations
 

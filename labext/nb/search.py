@@ -119,7 +119,7 @@ class SearchResource(Resource):
         notebook: str | None = None,
         **options: Unpack[SearchOptions],
     ) -> pd.DataFrame:
-        """Return the passages matching a query, best first; columns as `records.HIT`.
+        """Return the passages matching a query, best first; columns as `labext.nb.records.HIT`.
 
         `.attrs["note"]` has what the service states about the search, such as a failed embedding
         model, or None.

@@ -269,7 +269,7 @@ class Sources(Resource):
         return self._run(self._backend.retry_source(self.find(source)))
 
     def insights(self, source: str) -> pd.DataFrame:
-        """Return the insights of a source, a row each; columns as `records.INSIGHT`."""
+        """Return the insights of a source, a row each; columns as `labext.nb.records.INSIGHT`."""
         return views.insight_frame(self._run(self._backend.insights(self.find(source))))
 
     def unprocessed(

@@ -21,7 +21,7 @@ class Transformations(Resource):
     """
 
     def list(self) -> pd.DataFrame:
-        """Return the transformations, a row each; columns as `records.TRANSFORMATION`."""
+        """Return the transformations, a row each; columns as `labext.nb.records.TRANSFORMATION`."""
         return views.transformation_frame(self.iter())
 
     def iter(self) -> Iterator[Record]:

@@ -30,8 +30,8 @@ from labext_magics.reference import magic_pages
 
 MAGICS = ("lab", "jobs", "nb")
 API = (
-    *("labext", "labext.lab", "labext.lab.files", "labext.jobs", "labext.nb", "labext.errors"),
-    "labext.sandbox",
+    *("labext", "labext.lab", "labext.lab.files", "labext.jobs", "labext.nb", "labext.nb.records"),
+    *("labext.progress", "labext.errors", "labext.sandbox"),
 )
 WIDGETS = "labext_widgets"
 TUTORIALS = ("lab", "jobs", "jobs_in_depth", "results", "nb", "podcast")
@@ -117,7 +117,14 @@ def _api_page(name: str) -> Page:
         _add_resources(module)
     public: Sequence[str] | None = getattr(module, "__all__", None)
     if name == "labext":
-        public = ["connect", "Rate"]  # other names are on the pages of the services and errors
+        public = [
+            "connect",
+            "Rate",
+            "ResponseLimits",
+        ]  # other names are on the pages of the services and errors
+    if name == "labext.nb.records":
+        public = [constant for constant in vars(module) if re.fullmatch("[A-Z][A-Z_]+", constant)]
+        public.remove("TYPE_CHECKING")
     if public is not None:
         ordered = sorted(public, key=lambda public_name: not public_name.endswith("Client"))
         # Lazily imported names become attributes on first use.

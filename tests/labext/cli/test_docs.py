@@ -29,8 +29,8 @@ pytestmark = pytest.mark.contract
 ROOT = Path(cli.__file__).parents[2]
 MAGICS = [magic_named(name) for name in ("lab", "jobs", "nb")]
 MODULES = (
-    *("labext", "labext.lab", "labext.lab.files", "labext.jobs", "labext.nb", "labext.sandbox"),
-    "labext_widgets",
+    *("labext", "labext.lab", "labext.lab.files", "labext.jobs", "labext.nb", "labext.progress"),
+    *("labext.sandbox", "labext_widgets"),
 )
 LOADED = {"script": "src", "img": "src", "iframe": "src", "audio": "src", "link": "href"}
 
@@ -117,6 +117,16 @@ def test_every_method_of_the_notebook_resources_is_documented(pages):
     for cls in resources:
         own = {name for name, _ in inspect.getmembers(cls, callable) if not name.startswith("_")}
         assert {f"{cls.__name__}.{name}" for name in own} <= pages["labext/nb.html"].ids
+
+
+def test_types_and_records_that_the_clients_name_are_documented(folder):
+    for name in ("lab", "jobs", "nb"):
+        page = re.sub(r"<a .*?</a>", "", (folder / "labext" / f"{name}.html").read_text("utf-8"))
+        signatures = re.findall(r'<span class="signature.*?</div>', page, re.DOTALL)
+        text = re.sub(r"<[^>]+>", "", "\n".join(signatures))
+        missing = set(re.findall(r"\blabext\.[\w.]+", text))
+        assert missing <= {"labext.config.connections.Connection"}
+        assert not re.search(r"<code>(?:labext\.nb\.)?records\.", page)
 
 
 def test_every_error_is_documented(pages):
