@@ -137,6 +137,16 @@ request, so that a suspended machine does not exceed it.
 """
 
 
+_OUTAGE = "No response, trying again."
+
+
+def outage_at_timeout(reason: str) -> str:
+    """Return the sentence that a timeout error adds if the last polls failed, else nothing."""
+    if not reason.startswith(_OUTAGE):
+        return ""
+    return f" The service has not responded since.{reason.removeprefix(_OUTAGE)}"
+
+
 class Outage:
     """Tolerate failed polls for up to `MAX_OUTAGE_SECONDS`.
 
@@ -156,7 +166,7 @@ class Outage:
         if now - since >= MAX_OUTAGE_SECONDS:
             raise error
         self._since = since
-        self.message = f"No response, trying again. {error.message}"
+        self.message = f"{_OUTAGE} {error.message}"
 
     def record_success(self) -> None:
         """Record a successful poll."""

@@ -24,6 +24,7 @@ from labext.progress import (
     check_status,
     check_timeout,
     interval,
+    outage_at_timeout,
     ticks_until,
 )
 
@@ -365,7 +366,8 @@ def _timeout_error(snapshot: Ingestion, timeout: float) -> NotReadyError:
     active = [row for row in snapshot.rows if row.outcome is None]
     statuses = messages.join_words((_row_status(row) for row in active), 3)
     return NotReadyError(
-        f"Not processed after {messages.format_seconds(timeout)}: {statuses}.",
+        f"Not processed after {messages.format_seconds(timeout)}: {statuses}."
+        f"{outage_at_timeout(active[0].reason)}",
         "The processing continues; wait again.",
     )
 
@@ -437,7 +439,8 @@ class Watch(ABC):
                 raise NotReadyError(
                     f"{snapshot.subject} is not ready after {messages.format_seconds(timeout)}: it "
                     f"is {snapshot.phase.lower()}{stage}, unchanged for "
-                    f"{messages.format_seconds(round(snapshot.unchanged))}.",
+                    f"{messages.format_seconds(round(snapshot.unchanged))}."
+                    f"{outage_at_timeout(snapshot.reason)}",
                     "It continues; wait again.",
                 )
         assert self.record is not None

@@ -198,12 +198,15 @@ class ListMethods(BaseClient):
 
         Args:
             name: name of a job, pipeline or batch.
-            timeout: maximum time to wait, in seconds.
+            timeout: maximum time to wait, in seconds. It ends between two requests; see the
+                client's `timeout` for how long one may take.
 
         Raises:
             InputError: the timeout is not a number of seconds.
             JobFailedError: the job failed or was stopped; the error has the service's reason.
             NotReadyError: the timeout expired; the job still waits or runs.
+            NotFoundError: no job, batch or pipeline has this name.
+            ServiceError: the service has not responded to the first request, or for ten minutes.
         """
         progress.check_timeout(timeout)
         watcher = self._watcher(name)
@@ -223,7 +226,7 @@ class ListMethods(BaseClient):
         assert timeout is not None  # without one, the watch goes on until the job has ended
         raise NotReadyError(
             f"{name} did not complete within {messages.format_seconds(timeout)}: its status is "
-            f"{snapshot.phase}.",
+            f"{snapshot.phase}.{progress.outage_at_timeout(snapshot.reason)}",
             "Wait again; {action} says why a queued job waits.",
             action=Action.show_job(name),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from labext import progress
-from labext.errors import AccessError, ServiceError, SignInError
+from labext.errors import AccessError, NotReadyError, ServiceError, SignInError
 from labext.jobs import JobsClient
 from labext.jobs.watch import REQUEST_CREDIT, JobWatcher
 from labext.progress import Outcome
@@ -41,6 +41,18 @@ def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: s
     ledger.complete("b")
     *_, last = watch
     assert (last.outcome, last.reason) == (Outcome.COMPLETE, "")
+
+
+@pytest.mark.usefixtures("quick_polls")
+def test_timeout_during_an_outage_says_that_the_service_does_not_respond(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.add("f1")
+    ledger.fail("jobs", None, *[ledger.lost_before()] * 10_000)
+    with pytest.raises(
+        NotReadyError, match=r"In Queue\. The service has not responded since\. The connection"
+    ):
+        client.wait("f1", timeout=1)
 
 
 @pytest.mark.usefixtures("quick_polls")

@@ -233,6 +233,9 @@ def test_wait_error_names_failed_and_stalled_sources():
         NotReadyError, match=r"my film.mp4 is running \(hearing\), unchanged for 4 seconds"
     ):
         wait_for(row("a", "completed"), running)
+    lost = row("b.pdf", "running", reason="No response, trying again. No service answers.")
+    with pytest.raises(NotReadyError, match=r"The service has not responded since\. No service"):
+        wait_for(lost)
 
 
 def test_all_pages_are_listed(wire, service):
