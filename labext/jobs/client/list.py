@@ -237,10 +237,6 @@ class ListMethods(BaseClient):
         return JobWatcher(self._service, self._parts, identity.check_name(name), email)
 
 
-_CENTRAL_DIRECTORY_SIZE = 256 * 1024
-"""Number of bytes read from the end of an archive to find its central directory."""
-
-
 class ResultMethods(BaseClient):
     """Download the results of jobs."""
 
@@ -293,8 +289,8 @@ class ResultMethods(BaseClient):
     def result_files(self, name: str, email: str | None = None) -> list[str]:
         """Return the paths of the files in the results of a complete job, for `download(file=…)`.
 
-        Only the central directory at the end of the archive is downloaded, in two requests. The
-        list is empty for archives of several thousand files.
+        Only the central directory at the end of the archive is downloaded. The list is empty if
+        the service's store sends whole archives only.
 
         Args:
             name: name of a job, pipeline or batch.
@@ -332,7 +328,8 @@ class ResultMethods(BaseClient):
         from labext.jobs.results.archives import sizes_at_end
 
         url = self._service.result_url(name, email=email)
-        return sizes_at_end(self._service.http.store().tail(url, name, _CENTRAL_DIRECTORY_SIZE))
+        store = self._service.http.store()
+        return sizes_at_end(lambda length: store.tail(url, name, length))
 
     def _split_parts(self, name: str, email: str | None, error: NotFoundError) -> list[str]:
         """Return the existing parts of a split batch; raise the error for any other name."""

@@ -182,12 +182,27 @@ def unpack_archive(
         ]
 
 
-def sizes_at_end(tail: bytes) -> dict[str, int]:
-    """Return the sizes of the files of an archive by path, given the last bytes of the archive.
+_TAIL_SIZE = 256 * 1024
+"""Number of bytes first read from the end of an archive, to find its central directory."""
 
-    Empty if the central directory is damaged or longer than `tail`.
+_MAX_TAIL_SIZE = 64 * 1024**2
+
+
+def sizes_at_end(read_tail: Callable[[int], bytes]) -> dict[str, int]:
+    """Return the sizes of the files of an archive by path.
+
+    Empty if the central directory is damaged or can't be read.
+
+    Args:
+        read_tail: returns at most this number of bytes from the end of the archive.
     """
+    tail = read_tail(_TAIL_SIZE)
     try:
+        end = tail.rindex(b"PK\5\6")  # the end of central directory record
+        (directory_size,) = struct.unpack_from("<L", tail, end + 12)
+        needed = directory_size + len(tail) - end + 76  # records that ZIP64 has in between
+        if len(tail) < needed <= _MAX_TAIL_SIZE:
+            tail = read_tail(needed)
         with zipfile.ZipFile(io.BytesIO(tail)) as archive:
             return {i.filename: i.file_size for i in archive.infolist() if not i.is_dir()}
     except _DAMAGE_ERRORS:
@@ -439,8 +454,10 @@ def merge_archives(
 def merge_sizes(parts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return the sizes of the files in the merged archive, given those in the archive of each part.
 
-    The metrics tables of the parts are added up.
+    The metrics tables of the parts are added up. Empty if the files of a part are unknown.
     """
+    if not all(parts.values()):
+        return {}
     merged: dict[str, int] = {}
     used_paths: set[str] = {METRICS}
     for part, sizes in parts.items():

@@ -25,6 +25,7 @@ from labext.errors import (
     StorageError,
 )
 from labext.jobs import JobsClient
+from labext.jobs.results import archives
 from labext.jobs.results.results import Results
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
@@ -491,6 +492,7 @@ def test_result_files_of_a_split_batch_are_listed_and_read_like_those_of_its_arc
         assert client.read_result("b", file) == (tmp_path / "r" / file).read_bytes()
     split.not_served["job-outputs"] = split.answer(404, "")
     assert set(client.outputs("b")["file"]) == set(files)
+    assert archives.merge_sizes({"b-part1of2": {}, "b-part2of2": {"rank_1.pdb": 9}}) == {}
 
 
 def test_name_of_a_split_batch_is_taken_for_jobs_and_pipelines(

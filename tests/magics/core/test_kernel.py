@@ -138,14 +138,15 @@ def test_no_completions_without_a_configured_service(shell: InteractiveShell) ->
     assert complete(shell, "%jobs show first") == ["%jobs show first"]
 
 
-def test_truncated_archive_listing_gives_names_or_none(
+def test_all_result_files_are_listed_if_their_directory_is_longer_than_the_first_read(
     client: JobsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.result_files("first-tab")
     assert set(whole) == set(client.download("first-tab", tmp_path / "out").files["file"])
-    monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 1500)
-    assert client.result_files("first-tab") in (whole, [])
-    monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 60)
+    for size in (1500, 60):
+        monkeypatch.setattr("labext.jobs.results.archives._TAIL_SIZE", size)
+        assert client.result_files("first-tab") == whole
+    monkeypatch.setattr("labext.jobs.results.archives._TAIL_SIZE", 10)
     assert client.result_files("first-tab") == []
 
 
