@@ -213,8 +213,14 @@ class LabClient(ServiceClient):
         """
         return account.folder_names(self._http, limit)
 
-    def names(self, limit: int | None = 1000) -> list[str]:
-        """Return the distinct names of sequences, most recently modified first."""
+    def names(self, limit: int | None = None) -> list[str]:
+        """Return the distinct names of the visible sequences, or of the first `limit` sequences.
+
+        The most recently modified sequence is the first.
+
+        Raises:
+            InputError: the limit is not a positive integer.
+        """
         return listing.sequence_names(self._lister, limit)
 
     def _filters(self, filters: Mapping[str, Any]) -> Filters:

@@ -129,6 +129,11 @@ def test_columns_for_filters_are_requested_and_dropped(lab: LabClient, tenant: A
     assert lab.names(3) == ["plasmid 0", "plasmid 1", "plasmid 2"]
 
 
+def test_names_are_those_of_all_sequences(lab: LabClient, tenant: Any) -> None:
+    tenant.add(1001)
+    assert len(lab.names()) == 1001
+
+
 def test_columns_ignored_by_the_platform_are_selected_locally(lab: LabClient, tenant: Any) -> None:
     tenant.add(3)
     tenant._returning = lambda rows, query: rows
