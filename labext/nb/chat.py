@@ -66,13 +66,14 @@ class Chat(Resource):
         Args:
             notebook: the notebook that the session is about.
             title: the title.
-            model_override: the identifier of the model that replies instead of the default.
+            model_override: the language model that replies instead of the default.
 
         Raises:
             OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._titles.find("notebook", notebook)
-        return self._run(self._backend.new_session(within, title, model_override))
+        model_id = self._model(model_override)
+        return self._run(self._backend.new_session(within, title, model_id))
 
     def update(
         self, session: str, title: str | None = None, model_override: str | None = None
@@ -82,13 +83,13 @@ class Chat(Resource):
         Args:
             session: the session.
             title: the new title.
-            model_override: the identifier of the model that replies from now on; an empty string
-                restores the default.
+            model_override: the language model that replies from now on; an empty string restores
+                the default.
 
         Raises:
             InputError: there are no changes.
         """
-        values = {"title": title, "model_override": model_override}
+        values = {"title": title, "model_override": self._model(model_override)}
         changes = build_changes("session", values, {"model_override"})
         return self._run(self._backend.change_session(self.find(session), changes))
 
@@ -112,7 +113,7 @@ class Chat(Resource):
         Args:
             session: the session.
             message: the message.
-            model_override: the identifier of the model that replies to this message.
+            model_override: the language model that replies to this message.
             on_context: called before sending with the number of tokens of the context, if the
                 client builds the context.
             on_words: called with the words of the reply as they arrive, if the service streams
@@ -127,13 +128,11 @@ class Chat(Resource):
         require_text(message, "message", _MESSAGE_STEP)
         check_keywords(options, ScopeOptions.__optional_keys__)
         scope = resolve_scope(self._titles, **options)
-        session_id = self.find(session)
+        session_id, model_id = self.find(session), self._model(model_override)
         context = self._run(self._backend.message_context(session_id, scope))
         if on_context is not None and context.tokens is not None:
             on_context(context.tokens)
-        return self._run(
-            self._backend.execute(session_id, message, context, model_override, on_words)
-        )
+        return self._run(self._backend.execute(session_id, message, context, model_id, on_words))
 
     def context(
         self,

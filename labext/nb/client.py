@@ -140,7 +140,7 @@ class NotebookClient(SearchResource, ServiceClient):
             notebook: answer from this notebook only.
             search_type: also search, by `text`, `vector` or `hybrid`, for the column `rank`.
             limit: the maximum number of passages of an answer and of a search.
-            model: the identifier of the model that answers.
+            model: the language model that answers.
 
         Raises:
             InputError: the file is invalid; the message names the row and the column.
@@ -169,7 +169,10 @@ class NotebookClient(SearchResource, ServiceClient):
         expected = list(questions)
         cited = resolve_sources(self._titles, expected, notebook)
         return Evaluation(
-            expected, EvaluationRun(self, notebook, cited, search_type, limit, model).rows(expected)
+            expected,
+            EvaluationRun(self, notebook, cited, search_type, limit, self._model(model)).rows(
+                expected
+            ),
         )
 
     def export(

@@ -39,7 +39,7 @@ class SearchOptions(ScopeOptions, total=False):
 
 
 class AskOptions(SearchOptions, total=False):
-    """Keyword arguments of a question; models are given by their identifiers.
+    """Keyword arguments of a question; models are language models, by name or identifier.
 
     Attributes:
         model_override: the model for all three steps.
@@ -52,6 +52,9 @@ class AskOptions(SearchOptions, total=False):
     strategy_model: str | None
     answer_model: str | None
     final_answer_model: str | None
+
+
+_MODELS = AskOptions.__optional_keys__ - SearchOptions.__optional_keys__
 
 
 def validate_question(question: Question) -> Question:
@@ -199,5 +202,9 @@ class SearchResource(Resource):
         check_keywords(options, allowed.__optional_keys__)
         check_count("limit", options.get("limit"))
         scope = {key: options[key] for key in options if key in ScopeOptions.__optional_keys__}
-        others = {key: options[key] for key in options if key not in scope}
+        others: dict[str, Any] = {
+            key: self._model(value) if key in _MODELS else value
+            for key, value in options.items()
+            if key not in scope
+        }
         return kind(text, resolve_scope(self._titles, notebook=notebook, **scope), **others)

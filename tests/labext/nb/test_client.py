@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from labext.errors import InputError, SignInError
-from labext.nb import Final, NotebookClient, Partial, Strategy, records
+from labext.errors import InputError, NotFoundError, SignInError
+from labext.nb import ExpectedAnswer, Final, NotebookClient, Partial, Strategy, records
 from labext.nb.backends.contract import ContractBackend
 from labext.sandbox import Sandbox
 
@@ -64,6 +64,18 @@ def test_sources_may_be_deleted_while_they_are_iterated(nb, name, monkeypatch):
     for source in nb.sources.iter(name):
         nb.sources.delete(source["id"])
     assert nb.sources.names(name) == []
+
+
+def test_models_are_given_by_name_or_identifier(nb, library):
+    session = nb.chat.create(library, model_override="extractive")
+    assert session["model_override"] == nb.models.find("extractive")
+    question = "What represses the promoter?"
+    assert nb.ask(question, library, final_answer_model="extractive").citations
+    assert nb.chat.execute(session["id"], question, model_override="extractive").citations
+    expected = [ExpectedAnswer(question, "plasmids", (("glucose",),))]
+    assert list(nb.evaluate(expected, library, model="extractive")["right"]) == [True]
+    with pytest.raises(NotFoundError, match=r'no model "extractiv" \(did you mean "extractive"'):
+        nb.chat.update(session["id"], model_override="extractiv")
 
 
 def test_file_upload_and_download(nb, name, tmp_path):
