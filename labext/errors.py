@@ -22,7 +22,8 @@ class LabextError(Exception):
         message: one sentence that describes what happened.
         next_step: one sentence that describes what the user can do.
         action: the next step as data, if a client of labext can perform it.
-        status: the HTTP status; None if no service responded.
+        status: the HTTP status of the response that is the error; None for other errors, such as a
+            lost connection or a name that no record of a list has.
         method, path: the method and the path of the request, without host and query.
         server: the service's own message.
         request_id: the ID of the request in the service's log, if it sent one (`X-Request-ID`).

@@ -65,6 +65,10 @@ class NotebookClient(SearchResource, ServiceClient):
         timeout: seconds to connect, and between two bytes of a response; one number for both.
             Requests that wait for a language model have a longer one of their own.
         limits: bounds of a response; by default 256 MiB and 300 seconds.
+
+    Raises:
+        InputError: the address or the timeout is invalid.
+        SetupError: the CA bundle does not exist.
     """
 
     def __init__(

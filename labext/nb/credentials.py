@@ -40,7 +40,7 @@ class Credentials(Resource):
         yield from self._run(self._backend.credentials(provider))
 
     def names(self, provider: str | None = None) -> Sequence[str]:
-        """Return the names of credentials, each once."""
+        """Return the distinct names of credentials, for a provider or all."""
         return unique_names(self.iter(provider))
 
     def find(self, credential: str, provider: str | None = None) -> str:

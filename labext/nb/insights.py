@@ -44,7 +44,7 @@ class Insights(Resource):
     def list(
         self, notebook: str | None = None, sources: Iterable[str] | str | None = None
     ) -> pd.DataFrame:
-        """Return insights, a row each; columns as `labext.nb.records.INSIGHT`.
+        """Return insights; columns as `labext.nb.records.INSIGHT`.
 
         Args:
             notebook: only insights of sources in this notebook; None for all notebooks.

@@ -23,7 +23,7 @@ class Models(Resource):
     """
 
     def list(self, type: str | None = None) -> pd.DataFrame:
-        """Return the models, a row each; columns as `labext.nb.records.MODEL`.
+        """Return the models; columns as `labext.nb.records.MODEL`.
 
         Args:
             type: only models of this type: `llm`, `embedding`, `stt` (speech to text) or `tts`.
@@ -35,7 +35,7 @@ class Models(Resource):
         yield from self._run(self._backend.models(type))
 
     def names(self, type: str | None = None) -> Sequence[str]:
-        """Return the names of models, each once."""
+        """Return the distinct names of models, of a type or all."""
         return unique_names(self.iter(type))
 
     def find(self, model: str, type: str | None = None) -> str:
@@ -92,7 +92,7 @@ class Models(Resource):
         return self._with_records(self._run(self._backend.set_defaults(changes)))
 
     def providers(self) -> pd.DataFrame:
-        """Return the providers, a row each; columns as `labext.nb.records.PROVIDER`.
+        """Return the providers; columns as `labext.nb.records.PROVIDER`.
 
         `available` is True if the service can use the provider; `types` are its model types.
         """
@@ -127,7 +127,7 @@ class Models(Resource):
         return self._run(self._backend.count_models(provider))
 
     def by_provider(self, provider: str) -> pd.DataFrame:
-        """Return a provider's models, a row each; columns as `labext.nb.records.MODEL`."""
+        """Return a provider's models; columns as `labext.nb.records.MODEL`."""
         return views.model_frame(self._run(self._backend.models_of(provider)))
 
     def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:

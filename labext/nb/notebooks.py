@@ -17,12 +17,12 @@ class Notebooks(Resource):
     """`nb.notebooks`: groups of sources and notes."""
 
     def list(self, archived: bool | None = None, order_by: str | None = None) -> pd.DataFrame:
-        """Return the notebooks, a row each; columns as `labext.nb.records.NOTEBOOK`.
+        """Return the notebooks; columns as `labext.nb.records.NOTEBOOK`.
 
         Args:
             archived: True for archived notebooks only, False for the others only.
-            order_by: `updated_at` (the default, newest first), `created_at` or `name`, with
-                ` asc` or ` desc` behind it.
+            order_by: `updated_at` (the default, newest first), `created_at` or `name`, optionally
+                followed by ` asc` or ` desc`.
         """
         return views.notebook_frame(self._run(self._backend.notebooks(archived, order_by)))
 
@@ -31,7 +31,7 @@ class Notebooks(Resource):
         yield from self._run(self._backend.notebooks())
 
     def names(self) -> Sequence[str]:
-        """Return the names of all notebooks, each once."""
+        """Return the distinct names of all notebooks."""
         return unique_names(self.iter())
 
     def find(self, notebook: str) -> str:
@@ -43,7 +43,7 @@ class Notebooks(Resource):
         return self._run(self._backend.notebook(self.find(notebook)))
 
     def create(self, name: str, description: str | None = None) -> Record:
-        """Make a notebook; return its record.
+        """Create a notebook; return its record. Names need not be unique.
 
         Raises:
             OutcomeUnknownError: the response was lost; it may have been created.
@@ -67,11 +67,16 @@ class Notebooks(Resource):
         return self._run(self._backend.change_notebook(self.find(notebook), changes))
 
     def preview(self, notebook: str) -> Record:
-        """Count the notes, sources and sessions that deleting a notebook would affect."""
+        """Return what deleting a notebook would affect: counts of notes, sources and sessions.
+
+        The result is a `labext.nb.records.PREVIEW`.
+        """
         return self._run(self._backend.preview(self.find(notebook)))
 
     def delete(self, notebook: str, delete_sources: bool = False) -> Record:
         """Delete a notebook with its notes and chat sessions; return the counts of deleted records.
+
+        The result is a `labext.nb.records.NOTEBOOK_DELETION`.
 
         Args:
             notebook: the notebook to delete.
@@ -81,11 +86,14 @@ class Notebooks(Resource):
         return self._run(self._backend.delete_notebook(identifier, delete_sources=delete_sources))
 
     def link(self, notebook: str, source: str) -> None:
-        """Put a source into a notebook; it may be in several, and a second time changes nothing."""
+        """Add a source to a notebook; it may be in several.
+
+        Nothing changes if the notebook contains it.
+        """
         within = self.find(notebook)
         self._run(self._backend.link(within, self._titles.find("source", source)))
 
     def unlink(self, notebook: str, source: str) -> None:
-        """Take a source out of a notebook; the source itself stays."""
+        """Remove a source from a notebook without deleting it."""
         within = self.find(notebook)
         self._run(self._backend.unlink(within, self._titles.find("source", source, within)))

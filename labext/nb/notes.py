@@ -25,12 +25,12 @@ class Notes(Resource):
         yield from self._run(self._backend.notes(self._notebook(notebook)))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
-        """Return the titles of notes, each once."""
+        """Return the distinct titles of the notes of a notebook, or of all."""
         records = self._run(self._backend.notes(self._notebook(notebook), contents=False))
         return unique_names(records, "title")
 
     def find(self, note: str, notebook: str | None = None) -> str:
-        """Return a note's identifier; with `notebook`, a title is one of this notebook alone."""
+        """Return a note's identifier; `notebook` restricts titles to this notebook."""
         return self._titles.find("note", note, self._notebook(notebook))
 
     def get(self, note: str) -> Record:

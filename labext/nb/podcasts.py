@@ -97,7 +97,7 @@ class Podcasts(Resource):
         return self._watcher(episode).wait(timeout)
 
     def episodes(self) -> pd.DataFrame:
-        """Return the episodes, a row each; columns as `labext.nb.records.EPISODE`."""
+        """Return the episodes; columns as `labext.nb.records.EPISODE`."""
         return views.episode_frame(self.iter())
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
@@ -112,7 +112,7 @@ class Podcasts(Resource):
         yield from episodes
 
     def names(self) -> Sequence[str]:
-        """Return the names of all episodes, each once."""
+        """Return the distinct names of all episodes."""
         return unique_names(self.iter())
 
     def find(self, episode: str) -> str:
@@ -144,8 +144,8 @@ class Podcasts(Resource):
 
         Args:
             episode: the episode.
-            to: a file name or a folder, which exists or ends with a slash; by default the working
-                folder. In a folder, the file is named after the episode.
+            to: a file name or a folder, which exists or is a text that ends with a slash; by
+                default the working folder. In a folder, the file is named after the episode.
             on_bytes: called with the bytes received so far and the total, if it is known.
             overwrite: replace a file with other content.
 
@@ -199,7 +199,7 @@ class _Profiles(Resource):
     _kind: ProfileKind
 
     def list(self) -> pd.DataFrame:
-        """Return the profiles, a row each; columns as the fields of a profile's record."""
+        """Return the profiles; columns as the fields of a profile's record."""
         is_episode = self._kind is EPISODE_PROFILES
         frame = views.episode_profile_frame if is_episode else views.speaker_profile_frame
         return frame(self.iter())
@@ -209,7 +209,7 @@ class _Profiles(Resource):
         yield from self._run(self._backend.profiles(self._kind))
 
     def names(self) -> Sequence[str]:
-        """Return the names of all profiles, each once."""
+        """Return the distinct names of all profiles."""
         return unique_names(self.iter())
 
     def find(self, profile: str) -> str:

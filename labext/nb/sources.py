@@ -28,14 +28,14 @@ class Sources(Resource):
         offset: int | None = None,
         order_by: str | None = None,
     ) -> pd.DataFrame:
-        """Return sources, a row each; columns as `labext.nb.records.SOURCE`.
+        """Return the sources of a notebook, or all; columns as `labext.nb.records.SOURCE`.
 
         Args:
             notebook: list the sources of this notebook; None lists all sources.
             limit: the maximum number of rows; None for no limit.
             offset: the number of sources to skip.
-            order_by: `updated_at` (the default, newest first), `created_at` or `title`, with
-                ` asc` or ` desc` behind it.
+            order_by: `updated_at` (the default, newest first), `created_at` or `title`, optionally
+                followed by ` asc` or ` desc`.
         """
         return views.source_frame(self.iter(notebook, limit, offset, order_by))
 
@@ -62,15 +62,15 @@ class Sources(Resource):
         return iter([*records])
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
-        """Return the titles of sources, each once."""
+        """Return the distinct titles of the sources of a notebook, or of all."""
         return unique_names(self.iter(notebook), "title")
 
     def find(self, source: str, notebook: str | None = None) -> str:
-        """Return a source's identifier; with `notebook`, a title is one of this notebook alone."""
+        """Return a source's identifier; `notebook` restricts titles to this notebook."""
         return self._titles.find("source", source, self._notebook(notebook))
 
     def get(self, source: str) -> Record:
-        """Return one source's record, with its `full_text`."""
+        """Return one source's record with its text, a `labext.nb.records.SOURCE_DETAIL`."""
         return self._run(self._backend.source(self.find(source)))
 
     def add_file(
@@ -202,7 +202,7 @@ class Sources(Resource):
         return self._run(self._backend.source_status(self.find(source)))
 
     def update(self, source: str, title: str | None = None, topic: str | None = None) -> Record:
-        """Update a source's title or topic and return its record; None leaves a field unchanged.
+        """Update a source and return its record; None leaves a field unchanged.
 
         Raises:
             InputError: there are no changes.
@@ -211,7 +211,7 @@ class Sources(Resource):
         return self._run(self._backend.change_source(self.find(source), changes))
 
     def delete(self, source: str) -> None:
-        """Delete a source; it disappears from all notebooks."""
+        """Delete a source, also from all notebooks that contain it."""
         self._run(self._backend.delete_source(self.find(source)))
 
     def download(
@@ -228,8 +228,8 @@ class Sources(Resource):
 
         Args:
             source: the source.
-            to: a file name or a folder, which exists or ends with a slash; by default the working
-                folder. In a folder, the file has the name under which it was uploaded.
+            to: a file name or a folder, which exists or is a text that ends with a slash; by
+                default the working folder. In a folder, the file has the name of the upload.
             on_bytes: called with the bytes received so far and the total, if it is known.
             overwrite: replace a file with other content.
 
@@ -249,7 +249,13 @@ class Sources(Resource):
         )
 
     def exists(self, source: str) -> bool:
-        """Return True if the service has the file of a source; False if the source is missing."""
+        """Return True if the service has the uploaded file of a source.
+
+        False for a text or a web page, and if no source has this identifier.
+
+        Raises:
+            NotFoundError: no source has this title.
+        """
         return self._run(self._backend.has_original(self.find(source)))
 
     def has_content(self, source: str, path: Path | str) -> bool | None:
@@ -269,7 +275,7 @@ class Sources(Resource):
         return self._run(self._backend.retry_source(self.find(source)))
 
     def insights(self, source: str) -> pd.DataFrame:
-        """Return the insights of a source, a row each; columns as `labext.nb.records.INSIGHT`."""
+        """Return the insights of a source; columns as `labext.nb.records.INSIGHT`."""
         return views.insight_frame(self._run(self._backend.insights(self.find(source))))
 
     def unprocessed(

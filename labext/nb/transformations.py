@@ -21,7 +21,7 @@ class Transformations(Resource):
     """
 
     def list(self) -> pd.DataFrame:
-        """Return the transformations, a row each; columns as `labext.nb.records.TRANSFORMATION`."""
+        """Return the transformations; columns as `labext.nb.records.TRANSFORMATION`."""
         return views.transformation_frame(self.iter())
 
     def iter(self) -> Iterator[Record]:
@@ -29,7 +29,7 @@ class Transformations(Resource):
         yield from self._run(self._backend.transformations())
 
     def names(self) -> Sequence[str]:
-        """Return the names of all transformations, each once."""
+        """Return the distinct names of all transformations."""
         return unique_names(self.iter())
 
     def find(self, transformation: str) -> str:

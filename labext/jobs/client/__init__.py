@@ -32,4 +32,8 @@ class JobsClient(
         verify: True, or the path of a CA bundle.
         timeout: seconds to connect, and between two bytes of a response; one number for both.
         limits: maximum size and duration of a response; by default 256 MiB and 300 seconds.
+
+    Raises:
+        InputError: the address or the timeout is invalid.
+        SetupError: the CA bundle does not exist.
     """

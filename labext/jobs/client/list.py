@@ -124,7 +124,7 @@ class ListMethods(BaseClient):
     ) -> Iterator[dict[str, Any]]:
         """Yield job rows as the service sends them, page by page.
 
-        The arguments are those of `jobs`.
+        The arguments are those of `jobs`. Each part of a split batch is a row of its own.
 
         Raises:
             InputError: no job matches, and the state or tool is unknown.
@@ -195,6 +195,8 @@ class ListMethods(BaseClient):
 
     def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait until a job or batch is complete, and return its row.
+
+        A batch may be complete although some of its jobs failed: `statuses` of its row counts them.
 
         Args:
             name: name of a job, pipeline or batch.
@@ -276,7 +278,8 @@ class ResultMethods(BaseClient):
             ConflictError: a file that would be overwritten is not from these results; nothing was
                 written.
             ArchiveError: the archive is damaged or unsafe to unpack; nothing was written.
-            StorageError: the disk is full, or the folder can't be written.
+            StorageError: the disk is full, the folder can't be written, or another download is
+                writing to it.
         """
         from labext.jobs.results.download import ResultSelection, TransferCallbacks
 

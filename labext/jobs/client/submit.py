@@ -147,6 +147,7 @@ class SubmitMethods(BaseClient):
             InvalidJobsError: jobs are invalid; the error lists all of them. Nothing was sent.
             ConflictError: the name is taken by another submission, or by a batch whose files had
                 other content.
+            NotReadyError: another thread or process of this machine is submitting the batch.
             StorageError: the journal can't be written; nothing was sent.
             OutcomeUnknownError: a response was lost and the service can't be queried.
         """
@@ -184,7 +185,7 @@ class SubmitMethods(BaseClient):
             NotFoundError: the journal has no batch of this name; the error suggests a similar name.
             ConflictError: a part's name has been taken by another submission, or a file that the
                 settings name has other content than when the first parts were sent.
-            NotReadyError: another process of this machine is submitting the batch.
+            NotReadyError: another thread or process of this machine is submitting the batch.
             StorageError: the record of the batch is damaged, or can't be written; nothing was sent.
             OutcomeUnknownError: a response was lost and the service can't be queried.
         """
