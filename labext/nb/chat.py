@@ -13,6 +13,7 @@ from labext.nb import views
 from labext.nb.backends import OnWords
 from labext.nb.records import Answer, Record
 from labext.nb.resource import (
+    Names,
     Resource,
     ScopeOptions,
     build_changes,
@@ -41,7 +42,7 @@ class Chat(Resource):
         """
         return views.session_frame(self._run(self._backend.sessions(self._notebook(notebook))))
 
-    def names(self, notebook: str | None = None) -> Sequence[str]:
+    def names(self, notebook: str | None = None) -> Names:
         """Return the distinct titles of sessions."""
         records = self._run(self._backend.sessions(self._notebook(notebook)))
         return unique_names(records, "title")
@@ -174,7 +175,7 @@ class SourceChats(Resource):
         """Return the chats about a source; columns as `labext.nb.records.SOURCE_CHAT`."""
         return views.source_chat_frame(self._of(source))
 
-    def names(self, source: str) -> Sequence[str]:
+    def names(self, source: str) -> Names:
         """Return the distinct titles of the chats about a source."""
         return unique_names(self._of(source), "title")
 

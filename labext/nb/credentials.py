@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labext import messages
@@ -12,7 +12,7 @@ from labext.errors import InputError, LabextError
 from labext.nb import views
 from labext.nb.backends import Steps
 from labext.nb.records import CREDENTIAL_OPTIONS, Record, drop_none
-from labext.nb.resource import Resource, build_changes, unique_names
+from labext.nb.resource import Names, Resource, build_changes, unique_names
 from labext.redaction import register_secret
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Credentials(Resource):
         """Yield the records of credentials, for a provider or all."""
         yield from self._run(self._backend.credentials(provider))
 
-    def names(self, provider: str | None = None) -> Sequence[str]:
+    def names(self, provider: str | None = None) -> Names:
         """Return the distinct names of credentials, for a provider or all."""
         return unique_names(self.iter(provider))
 

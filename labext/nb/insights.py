@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +11,7 @@ from labext.errors import InputError, NotFoundError
 from labext.nb import views
 from labext.nb.commands import CommandWatch
 from labext.nb.records import Record
-from labext.nb.resource import Resource, parse_identifier, resolve_one
+from labext.nb.resource import Names, Resource, parse_identifier, resolve_one
 from labext.progress import Progress, check_timeout
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Insights(Resource):
                 if sources is not None:
                     raise
 
-    def names(self, notebook: str | None = None) -> Sequence[str]:
+    def names(self, notebook: str | None = None) -> Names:
         """Return a unique name for each insight: its type, or its identifier if types repeat."""
         records = [*self.iter(notebook)]
         types = [str(record["insight_type"]) for record in records]

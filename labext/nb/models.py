@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from labext import messages
 from labext.errors import ConflictError, InputError
 from labext.nb import views
 from labext.nb.records import MODEL, SLOTS, Record, build_record
-from labext.nb.resource import Resource, unique_names
+from labext.nb.resource import Names, Resource, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ class Models(Resource):
         """Yield the records of models, of a type or all."""
         yield from self._run(self._backend.models(type))
 
-    def names(self, type: str | None = None) -> Sequence[str]:
+    def names(self, type: str | None = None) -> Names:
         """Return the distinct names of models, of a type or all."""
         return unique_names(self.iter(type))
 

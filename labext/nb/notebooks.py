@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from labext.nb import views
 from labext.nb.records import Record
-from labext.nb.resource import Resource, build_changes, unique_names
+from labext.nb.resource import Names, Resource, build_changes, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class Notebooks(Resource):
         """Yield the records of all notebooks."""
         yield from self._run(self._backend.notebooks())
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> Names:
         """Return the distinct names of all notebooks."""
         return unique_names(self.iter())
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from labext.nb import views
 from labext.nb.records import Record
-from labext.nb.resource import Resource, build_changes, unique_names
+from labext.nb.resource import Names, Resource, build_changes, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ class Notes(Resource):
         """Yield the records of the notes of a notebook, or of all."""
         yield from self._run(self._backend.notes(self._notebook(notebook)))
 
-    def names(self, notebook: str | None = None) -> Sequence[str]:
+    def names(self, notebook: str | None = None) -> Names:
         """Return the distinct titles of the notes of a notebook, or of all."""
         records = self._run(self._backend.notes(self._notebook(notebook), contents=False))
         return unique_names(records, "title")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -15,7 +15,7 @@ from labext.nb import episode_generation, views
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
 from labext.nb.episode_generation import EpisodeWatch
 from labext.nb.records import SPEAKER, Record, drop_none
-from labext.nb.resource import Resource, build_changes, check_keywords, unique_names
+from labext.nb.resource import Names, Resource, build_changes, check_keywords, unique_names
 from labext.progress import Progress
 from labext.storage import is_folder_name, user_path
 
@@ -111,7 +111,7 @@ class Podcasts(Resource):
             episodes = [episode for episode in episodes if episode["notebook_id"] == within]
         yield from episodes
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> Names:
         """Return the distinct names of all episodes."""
         return unique_names(self.iter())
 
@@ -208,7 +208,7 @@ class _Profiles(Resource):
         """Yield the records of all profiles."""
         yield from self._run(self._backend.profiles(self._kind))
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> Names:
         """Return the distinct names of all profiles."""
         return unique_names(self.iter())
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from labext import messages
 from labext.actions import Action
@@ -410,6 +410,11 @@ def _ids_within(
 
 def _as_tuple(identifiers: list[str] | None) -> tuple[str, ...] | None:
     return None if identifiers is None else tuple(identifiers)
+
+
+# In the annotations of a resource, its method `list` hides the type.
+Names: TypeAlias = list[str]
+Records: TypeAlias = list[Record]
 
 
 class Resource:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from labext import messages
@@ -21,7 +21,7 @@ class Settings(Resource):
         """Return the settings by name; values are strings, booleans and lists of strings."""
         return self._run(self._backend.settings())
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> list[str]:
         """Return the names of the settings."""
         return [*self.get()]
 

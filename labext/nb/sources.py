@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,15 @@ from labext.http.download import OnBytes, is_html_name
 from labext.nb import polling, uploads, views
 from labext.nb.polling import Ingestion
 from labext.nb.records import Record
-from labext.nb.resource import Resource, build_changes, iter_sources, require_text, unique_names
+from labext.nb.resource import (
+    Names,
+    Records,
+    Resource,
+    build_changes,
+    iter_sources,
+    require_text,
+    unique_names,
+)
 from labext.storage import is_folder_name, user_path
 
 if TYPE_CHECKING:
@@ -61,7 +69,7 @@ class Sources(Resource):
         )
         return iter([*records])
 
-    def names(self, notebook: str | None = None) -> Sequence[str]:
+    def names(self, notebook: str | None = None) -> Names:
         """Return the distinct titles of the sources of a notebook, or of all."""
         return unique_names(self.iter(notebook), "title")
 
@@ -284,7 +292,7 @@ class Sources(Resource):
         sources: Iterable[str] | None = None,
         *,
         vectors: bool = False,
-    ) -> Sequence[Record]:
+    ) -> Records:
         """Return the records of sources that are queued or being processed.
 
         Searches, answers and chats ignore these sources until they are processed.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from labext.nb import views
 from labext.nb.backends import OnWords
 from labext.nb.records import Record, drop_none
-from labext.nb.resource import Resource, build_changes, require_text, unique_names
+from labext.nb.resource import Names, Resource, build_changes, require_text, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ class Transformations(Resource):
         """Yield the records of all transformations."""
         yield from self._run(self._backend.transformations())
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> Names:
         """Return the distinct names of all transformations."""
         return unique_names(self.iter())
 

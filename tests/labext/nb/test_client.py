@@ -66,6 +66,14 @@ def test_sources_may_be_deleted_while_they_are_iterated(nb, name, monkeypatch):
     assert nb.sources.names(name) == []
 
 
+def test_names_are_lists_like_those_of_the_other_clients(nb: NotebookClient, library: str) -> None:
+    resources = nb.notebooks, nb.sources, nb.notes, nb.chat, nb.models, nb.podcasts
+    names: list[list[str]] = [resource.names() for resource in resources]
+    assert library in names[0]
+    unprocessed: list[records.Record] = nb.sources.unprocessed(library)
+    assert unprocessed == []
+
+
 def test_models_are_given_by_name_or_identifier(nb, library):
     session = nb.chat.create(library, model_override="extractive")
     assert session["model_override"] == nb.models.find("extractive")
