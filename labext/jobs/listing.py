@@ -79,7 +79,7 @@ class JobFilter:
         cls,
         state: str | None,
         tool: str | None,
-        since: str | datetime | timedelta | None,
+        since: str | date | timedelta | None,
         now: datetime,
     ) -> Self:
         """Return a filter; `since` and `now` are arguments of `parse_since`."""
@@ -140,7 +140,7 @@ def row_tools(row: Mapping[str, Any]) -> set[str]:
     return {name.casefold() for name in names if isinstance(name, str)}
 
 
-def parse_since(value: str | datetime | timedelta, now: datetime | None = None) -> datetime:
+def parse_since(value: str | date | timedelta, now: datetime | None = None) -> datetime:
     """Return the time given by a date, a time of day or a duration.
 
     Args:

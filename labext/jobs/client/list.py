@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class ListMethods(BaseClient):
         start_key: str | None = None,
         state: str | None = None,
         tool: str | None = None,
-        since: str | datetime | timedelta | None = None,
+        since: str | date | timedelta | None = None,
         scores: bool = False,
         rows: pd.DataFrame | None = None,
         name_column: str | None = None,
@@ -75,7 +75,7 @@ class ListMethods(BaseClient):
                 is its `batchStatus`.
             tool: only jobs and batches of this tool, and pipelines with a stage of this tool.
             since: only jobs created since a date, a time, a duration ago such as `2h` or `3d`, or a
-                datetime or timedelta. The default time zone is the machine's.
+                date, datetime or timedelta. The default time zone is the machine's.
             scores: expand Score into columns `score.<metric>`.
             rows: the input rows to join; by default those in the journal, if the batch was sent
                 from this machine.
@@ -120,7 +120,7 @@ class ListMethods(BaseClient):
         start_key: str | None = None,
         state: str | None = None,
         tool: str | None = None,
-        since: str | datetime | timedelta | None = None,
+        since: str | date | timedelta | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yield job rows as the service sends them, page by page.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -238,13 +238,14 @@ def test_since_duration_counts_back_from_now(text: str, ago: timedelta) -> None:
     ("text", "expected"),
     [
         ("2026-03-01", datetime(2026, 3, 1)),
+        (date(2026, 3, 1), datetime(2026, 3, 1)),
         ("2026-03-01 08:15", datetime(2026, 3, 1, 8, 15)),
         ("2026-03-01T08:15:30", datetime(2026, 3, 1, 8, 15, 30)),
         ("2026-03-01T08:15Z", datetime(2026, 3, 1, 8, 15, tzinfo=UTC)),
         ("2026-03-01T08:15+02:00", datetime(2026, 3, 1, 6, 15, tzinfo=UTC)),
     ],
 )
-def test_since_without_time_zone_is_local_time(text: str, expected: datetime) -> None:
+def test_since_without_time_zone_is_local_time(text: str | date, expected: datetime) -> None:
     assert parse_since(text, NOW) == expected.astimezone()
 
 
