@@ -34,12 +34,15 @@ def initial_inputs(
     inputs: dict[str, str | None] = {}
     for row, stage in jobs:
         stage_inputs = [*_stage_inputs(row, stages, stage)]
-        inputs[str(row.get("JobName"))] = _initial_input(stage_inputs, initial, inputs)
+        inputs[str(row.get("JobName"))] = _initial_input(stage_inputs, stage, initial, inputs)
     return [*inputs.values()]
 
 
 def _initial_input(
-    stage_inputs: Sequence[Any], initial: Sequence[Any], earlier: Mapping[str, str | None]
+    stage_inputs: Sequence[Any],
+    stage: int | None,
+    initial: Sequence[Any],
+    earlier: Mapping[str, str | None],
 ) -> str | None:
     for value in stage_inputs:
         job, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
@@ -47,7 +50,19 @@ def _initial_input(
             return earlier[job]
         if value in initial:
             return _input_text(value)
+        if stage == 1 and isinstance(value, int | float):
+            return next((_input_text(text) for text in initial if _is_value_of(text, value)), None)
     return _input_text(initial[0]) if stage_inputs and len(initial) == 1 else None
+
+
+def _is_value_of(text: Any, value: float) -> bool:
+    """Return whether a number or a boolean was read from the text of an input."""
+    if isinstance(value, bool):
+        return str(text).strip().lower() == str(value).lower()
+    try:
+        return float(text) == value
+    except (TypeError, ValueError):
+        return False
 
 
 def _stage_inputs(row: JobRecord, stages: Sequence[Any], stage: int | None) -> Iterator[Any]:

@@ -53,6 +53,12 @@ def test_input_may_be_an_output_path_or_a_number() -> None:
     assert frame.initial_inputs(alone, [(job("p-stage1-a", "a", n=7), 1)]) == ["7"]
 
 
+def test_number_or_boolean_has_the_input_that_it_was_read_from() -> None:
+    row = pipeline(["30", " 4.50", "true", "x"], {"a": {"n": "pipe"}})
+    jobs = [(job(f"p-stage1-a-{n}", "a", n=n), 1) for n in (4.5, 30, True, 31)]
+    assert frame.initial_inputs(row, jobs) == [" 4.50", "30", "true", None]
+
+
 def test_incomplete_rows_have_no_input() -> None:
     row = pipeline(["ACD", "EFG"])
     jobs = [(job("x", "a", s="ACD"), None), ({"JobName": "y", "Settings": "?"}, 4)]
