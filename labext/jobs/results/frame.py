@@ -118,7 +118,11 @@ def results_frame(
     ]
     frame["Folder"] = to_array("text", folders)
     structures = [
-        [str(folder / path) for path in files[job] if output_kind(path) == "structure"]
+        [
+            str(folder / path)
+            for path in sorted(files[job], key=_numeric_order)
+            if output_kind(path) == "structure"
+        ]
         for job in stored
     ]
     frame["Structures"] = to_array("value", structures)
@@ -147,6 +151,11 @@ def results_frame(
         structures = [[] if missing else cell for missing, cell in pairs]
         frame["Structures"] = to_array("value", structures)
     return JOBS.show(frame)
+
+
+def _numeric_order(path: str) -> list[tuple[str, int]]:
+    """Return a sort key with which `rank_2.pdb` precedes `rank_10.pdb`."""
+    return [(text, int(n or 0)) for text, n in re.findall(r"([^0-9]*)([0-9]{0,18})", path)]
 
 
 def _settings_columns(jobs: pd.DataFrame) -> pd.DataFrame:

@@ -24,13 +24,16 @@ def files_by_job(paths: Iterable[str], jobs: Iterable[str], parent: str) -> dict
     by_job: dict[str, list[str]] = {job: [] for job in jobs}
     if list(by_job) == [parent]:
         return {parent: list(paths)}
-    job_of_name = {name: job for job in by_job for name in (job, own_job_name(job, parent))}
-    for path in paths:
-        # The archive may consist of one folder, named like the batch.
-        for folder in path.split("/")[:-1][:2]:
-            if folder in job_of_name:
-                by_job[job_of_name[folder]].append(path)
-                break
+    # The archive may consist of one folder, named like the batch.
+    folders = {path: path.split("/")[:-1][:2] for path in paths}
+    # A job may have the name that another one has inside the batch.
+    job_of_name = max(
+        ({own_job_name(job, parent): job for job in by_job}, {job: job for job in by_job}),
+        key=lambda names: sum(not names.keys().isdisjoint(found) for found in folders.values()),
+    )
+    for path, found in folders.items():
+        if (name := next((name for name in found if name in job_of_name), None)) is not None:
+            by_job[job_of_name[name]].append(path)
     return by_job
 
 

@@ -58,6 +58,27 @@ def test_frame_has_metrics_and_settings(client: JobsClient, folds: Any, tmp_path
     assert all(Path(path).is_file() for paths in table["Structures"] for path in paths)
 
 
+@pytest.mark.parametrize("prefix", ["", "b-"])
+@pytest.mark.parametrize("jobs", [["b-1", "1"], ["1", "b-1"]])
+def test_job_has_its_own_files_if_its_name_on_the_service_is_that_of_another_job(
+    client: JobsClient, ledger: Any, tmp_path: Path, jobs: list[str], prefix: str
+) -> None:
+    ledger.add_batch("b", {job: {} for job in jobs})
+    ledger.complete("b", results={f"{prefix}{job}/rank_1.pdb": "ATOM\n" for job in jobs})
+    table = client.download("b", tmp_path).frame()
+    assert table["Folder"].tolist() == [str(tmp_path / f"{prefix}{job}") for job in table["Name"]]
+    assert table["Structures"].map(len).tolist() == [1, 1]
+
+
+def test_structures_are_in_the_order_of_their_numbers(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("f1")
+    ledger.complete("f1", results={f"rank_{rank}.pdb": "ATOM\n" for rank in (1, 10, 2)})
+    (paths,) = client.download("f1", tmp_path).frame()["Structures"]
+    assert [Path(path).name for path in paths] == ["rank_1.pdb", "rank_2.pdb", "rank_10.pdb"]
+
+
 def test_columns_of_the_same_name_keep_their_values(
     client: JobsClient, folds: Any, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -64,9 +65,15 @@ def write_archive(
 
 
 def walk_files(folder: Path) -> list[tuple[str, Path]]:
-    """Return the regular files below a folder with their relative names, sorted by name."""
+    """Return the regular files below a folder with their relative names, in `numeric_order`."""
     files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
-    return sorted((file.relative_to(folder).as_posix(), file) for file in files)
+    named = ((file.relative_to(folder).as_posix(), file) for file in files)
+    return sorted(named, key=lambda item: (numeric_order(item[0]), item[0]))
+
+
+def numeric_order(path: str) -> list[tuple[str, int]]:
+    """Return a sort key with which `mode2.pdb` precedes `mode10.pdb`."""
+    return [(text, int(n or 0)) for text, n in re.findall(r"([^0-9]*)([0-9]{0,18})", path)]
 
 
 Part = Mapping[str, Any]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labext.sandbox.jobs.files.result_archives import numeric_order
 from labext.sandbox.jobs.names import quote_value
 from labext.sandbox.jobs.schemas import bad_request
 from labext.sandbox.jobs.tools.tool import Parameter, Tool
@@ -72,10 +73,9 @@ def fill_pipes(tool: Tool, settings: Mapping[str, Any], piped: PipeValue) -> dic
 def files_to_pipe(
     tool: Tool, job_name: str, out: Path, settings: Mapping[str, Any] | None = None
 ) -> list[OutputFile]:
-    """Return the output files of a job that a pipeline passes on, sorted by name.
+    """Return the output files of a job that a pipeline passes on, in `numeric_order`.
 
-    Numbers in names are compared numerically: `mode2.pdb` precedes `mode10.pdb`. The kind of
-    content may depend on the job's settings.
+    The kind of content may depend on the job's settings.
     """
     files = {
         file.relative_to(out).as_posix(): file
@@ -84,7 +84,7 @@ def files_to_pipe(
         if file.is_file() and not file.is_symlink()
     }
     content = output_content(tool, settings or {})
-    paths = sorted(files, key=_numeric_order)
+    paths = sorted(files, key=numeric_order)
     return [OutputFile(f"{job_name}/{path}", files[path], content) for path in paths]
 
 
@@ -213,7 +213,3 @@ def _read_text(parameter: Parameter, file: Path) -> str:
         ) from None
     except FileNotFoundError:
         raise bad_request(f"The output {file.name} was deleted.") from None
-
-
-def _numeric_order(path: str) -> list[tuple[str, int]]:
-    return [(word, int(number or 0)) for word, number in re.findall(r"(\D*)([0-9]{0,18})", path)]

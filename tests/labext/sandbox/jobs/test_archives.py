@@ -82,6 +82,14 @@ def test_links_and_folders_are_not_outputs(tmp_path):
     assert [name for name, _file in walk_files(tmp_path)] == ["folder/a"]
 
 
+def test_outputs_are_in_the_order_of_their_numbers(tmp_path):
+    names = ["folder/9", "folder/10", "mode02.pdb", "mode2.pdb", "mode10.pdb"]
+    (tmp_path / "folder").mkdir()
+    for name in names:
+        (tmp_path / name).touch()
+    assert [name for name, _file in walk_files(tmp_path)] == names
+
+
 scores = st.dictionaries(
     st.sampled_from(["mfe", "pairs", "note", "a,b"]),
     st.floats(allow_nan=False, allow_infinity=False)
