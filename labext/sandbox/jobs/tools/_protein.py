@@ -260,6 +260,12 @@ MAX_ACCESSIBLE_AREA = {
 """Maximum area of a residue between two glycines in Å²; M. Z. Tien et al., 2013, table 1,
 theoretical values (doi 10.1371/journal.pone.0080635)."""
 
+_PROTONATED = {
+    "ASH": "ASP", "CYM": "CYS", "CYX": "CYS", "GLH": "GLU", "LYN": "LYS",
+    **dict.fromkeys(("HID", "HIE", "HIP", "HSD", "HSE", "HSP"), "HIS"),
+}  # fmt: skip
+"""Names of amino acids in files of Amber and CHARMM, which tell their protonation."""
+
 _MAX_LINK_DISTANCE = 4.3
 """Maximum distance of linked alpha carbons in Å; 3.8 in a chain, 2.9 at a cis bond."""
 _UNKNOWN_RADIUS = 1.8
@@ -325,8 +331,14 @@ def accessible_areas(residues: Sequence[Residue], coordinates: Array, probe: flo
     return areas
 
 
+def max_accessible_area(residue: str) -> int | None:
+    """Return the area in `MAX_ACCESSIBLE_AREA` of a residue; None if it is unknown."""
+    return MAX_ACCESSIBLE_AREA.get(_PROTONATED.get(residue, residue))
+
+
 def _protor_radius(residue: str, atom: str) -> float:
     """Return the ProtOr radius of a heavy atom in Å."""
+    residue = _PROTONATED.get(residue, residue)
     if residue in MAX_ACCESSIBLE_AREA and residue != "MSE":
         if atom == "C" or atom in _PLANAR_CARBONS.get(residue, "").split():
             return 1.61

@@ -194,7 +194,7 @@ def _write_results(
         return "" if value is None else f"{round(value, decimals) + 0:.{decimals}f}"
 
     def relative(area: float | None, name: str) -> float | None:
-        max_area = _protein.MAX_ACCESSIBLE_AREA.get(name)
+        max_area = _protein.max_accessible_area(name)
         return None if area is None or max_area is None else area / max_area
 
     rows = (

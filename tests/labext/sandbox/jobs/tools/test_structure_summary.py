@@ -99,6 +99,19 @@ def test_atom_radii_match_biotite(tmp_path):
         assert _protein._protor_radius(*name) == pytest.approx(radius), name
 
 
+def test_names_of_protonated_residues_do_not_change_their_areas(tmp_path):
+    score, rows = run(tmp_path / "out", path := peptide(tmp_path, "CDEHKGH"))
+    for standard, name in {"CYS": "CYX", "ASP": "ASH", "GLU": "GLH", "HIS": "HIE"}.items():
+        path.write_text(path.read_text().replace(standard, name))
+    amber_score, amber_rows = run(tmp_path / "amber", path)
+    assert " ".join(row["name"] for row in amber_rows) == "CYX ASH GLH HIE LYS GLY HIE"
+    assert amber_score == score
+    columns = ("sasa", "relative_sasa")
+    assert [[row[c] for c in columns] for row in amber_rows] == [
+        [row[c] for c in columns] for row in rows
+    ]
+
+
 def test_overlapping_spheres_hide_their_caps(tmp_path):
     radius, apart = 1.88 + 1.4, 3.0
     text = atom(1) + atom(1, (apart, 0, 0), " CB ")
