@@ -104,6 +104,11 @@ def test_ligand_like_a_residue_is_in_no_sequence(name: str, atoms: tuple[str, ..
     assert len(structure.other_atoms) == len(atoms)
     modified = pdb(12).replace("ATOM  ", "HETATM", 9).replace("ALA A   2", "SEP A   2")
     assert parse_structure(modified).letters == "AS" + "A" * 10
+    protonated = "".join(
+        pdb(1, chain=chain, residue=residue)
+        for chain, residue in zip("ABCDEF", ("HIE", "ASH", "CYM", "CYX", "GLH", "LYN"), strict=True)
+    )
+    assert parse_structure(protonated).letters == "HDCCEK"
 
 
 def test_residues_of_a_chain_in_several_parts_keep_their_colors() -> None:

@@ -50,6 +50,7 @@ _AMINO_ACIDS = {
     "HIS": "H", "ILE": "I", "LEU": "L", "LYS": "K", "MET": "M", "PHE": "F", "PRO": "P", "SER": "S",
     "THR": "T", "TRP": "W", "TYR": "Y", "VAL": "V", "MSE": "M", "SEC": "U", "PYL": "O", "SEP": "S",
     "TPO": "T", "PTR": "Y", **dict.fromkeys(("HSD", "HSE", "HSP", "HID", "HIE", "HIP"), "H"),
+    "ASH": "D", "CYM": "C", "CYX": "C", "GLH": "E", "LYN": "K",
 }  # fmt: skip
 _BASES = {"A": "A", "C": "C", "G": "G", "U": "U", "T": "T", "I": "I", "N": "N"}
 _NUCLEOTIDES = _BASES | {f"D{base}": letter for base, letter in _BASES.items()}
