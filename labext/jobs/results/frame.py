@@ -48,6 +48,8 @@ def _initial_input(
         job, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
         if path and job in earlier:
             return earlier[job]
+        if stage is not None and stage > 1:
+            continue  # the content of an output, which another initial input may equal
         if value in initial:
             return _input_text(value)
         if stage == 1 and isinstance(value, int | float):

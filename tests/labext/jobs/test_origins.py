@@ -53,6 +53,16 @@ def test_input_may_be_an_output_path_or_a_number() -> None:
     assert frame.initial_inputs(alone, [(job("p-stage1-a", "a", n=7), 1)]) == ["7"]
 
 
+def test_content_of_an_output_is_not_taken_for_another_input() -> None:
+    row = pipeline(["ATGAAG", "ATGAAA"], {"a": {"s": "pipe"}}, {"b": {"s": "pipe"}})
+    jobs = [
+        (job("p-stage1-a-1", "a", s="ATGAAG"), 1),
+        (job("p-stage1-a-2", "a", s="ATGAAA"), 1),
+        (job("p-stage2-b-1", "b", s="ATGAAA"), 2),  # made from the first
+    ]
+    assert frame.initial_inputs(row, jobs) == ["ATGAAG", "ATGAAA", None]
+
+
 def test_number_or_boolean_has_the_input_that_it_was_read_from() -> None:
     row = pipeline(["30", " 4.50", "true", "x"], {"a": {"n": "pipe"}})
     jobs = [(job(f"p-stage1-a-{n}", "a", n=n), 1) for n in (4.5, 30, True, 31)]
