@@ -309,11 +309,11 @@ def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> 
 def find_adapted_name(original: str, names: Collection[str], max_length: int) -> str:
     """Return the job name to which an original name was adapted.
 
-    The first of these that is in `names`: the original, its adapted form, and the adapted form with
-    a digest. Returns the adapted form if none is.
+    The first of these that is in `names`: the original, its adapted form with a digest, and the
+    adapted form, which may be the name of another job. Returns the adapted form if none is.
     """
     adapted = _replace_invalid(original, max_length)
-    candidates = (original, adapted, _with_digest(original, adapted, max_length))
+    candidates = (original, _with_digest(original, adapted, max_length), adapted)
     return next((name for name in candidates if name in names), adapted)
 
 
