@@ -306,15 +306,15 @@ def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> 
     ]
 
 
-def find_adapted_name(original: str, names: Collection[str], max_length: int) -> str:
+def find_adapted_name(original: str, names: Collection[str], max_length: int) -> str | None:
     """Return the job name to which an original name was adapted.
 
     The first of these that is in `names`: the original, its adapted form with a digest, and the
-    adapted form, which may be the name of another job. Returns the adapted form if none is.
+    adapted form, which may be the name of another job. None if none is.
     """
     adapted = _replace_invalid(original, max_length)
     candidates = (original, _with_digest(original, adapted, max_length), adapted)
-    return next((name for name in candidates if name in names), adapted)
+    return next((name for name in candidates if name in names), None)
 
 
 def _replace_invalid(name: str, max_length: int) -> str:

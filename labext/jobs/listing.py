@@ -542,9 +542,14 @@ def _inputs_from_rows(
     originals = frames.original_names(rows, name_column)
     jobs = {original: job for job, original in known.items()}
     max_length = max_job_name_length(batch, len(originals))
+    others = existing.difference(originals)  # the job of a row's name is not that of another row
+    adapted = identity.adapt_names(originals, max_length)
     names = [
-        jobs.get(original) or identity.find_adapted_name(original, existing, max_length)
-        for original in originals
+        jobs.get(original)
+        or (original if original in existing else None)
+        or identity.find_adapted_name(original, others, max_length)
+        or name
+        for original, name in zip(originals, adapted, strict=True)
     ]
     rows = frames.drop_equal_names(rows, name_column, names)
     return JobInputs("Name", names, rows, name_column)

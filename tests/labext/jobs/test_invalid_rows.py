@@ -304,6 +304,17 @@ def test_rows_are_validated_in_chunks_of_1000_rows_or_3_mb(client: JobsClient, l
     assert ledger.bodies("validate-job")[2]["jobNames"] == ["big-h4"]
 
 
+def test_skipped_row_gets_no_job_of_another_row(client: JobsClient, elsewhere: Any) -> None:
+    frame = pd.DataFrame({"name": ["a b", "a-b", "c d"], "bases": [None, "GG", "GU"]})
+    client.submit_batch(
+        "few", "fold", frame, None, "name", {"sequence": "bases"}, skip_invalid=True
+    )
+    for user in (client, elsewhere()):
+        table = user.jobs(batch="few", rows=frame, name_column="name")
+        assert table["name"].tolist() == frame["name"].tolist()
+        assert table["JobName"].fillna("").tolist() == ["", "few-a-b", "few-c-d"]
+
+
 @pytest.mark.parametrize("cells", [["a", None, "nan", np.nan], [1.0, None, 2.0, None]])
 def test_rows_without_a_name_belong_to_no_job(
     client: JobsClient, ledger: Any, cells: list[Any]
