@@ -71,21 +71,22 @@ class PartFinder:
             NotFoundError: no batch of this name has parts; the error suggests a similar name.
         """
         listed = self.list_parts(name, email)
-        if not listed.parts:
+        counts = [n for n, rows in listed.parts.items() if any(map(_parse_part, rows.values()))]
+        if not counts:
             raise records.unknown_name_error(name, messages.did_you_mean(name, listed.names))
-        names = identity.part_names(name, max(listed.parts))
+        names = identity.part_names(name, max(counts))
         self._known[name, email] = names
         return names
 
     def list_parts(self, name: str, email: str | None = None) -> ListedParts:
-        """Read the service's job list and return the parts of a split batch."""
+        """Read the service's job list and return the parts of a split batch, and jobs so named."""
         parts: dict[int, dict[int, JobRecord]] = {}
         names: list[str] = []
         for page in self._service.pages(jobEmail=email):
             for row in page.rows:
                 job = str(row.get("JobName"))
                 part = identity.parse_part_name(job)
-                names.append(job if part is None else part[0])
+                names.append(part[0] if part is not None and records.is_batch(row) else job)
                 if part is not None and part[0] == name and records.phase(row) != "Deleted":
                     parts.setdefault(part[2], {})[part[1]] = row
         return ListedParts(parts, names)

@@ -190,7 +190,7 @@ class BatchSubmitter:
     ) -> None:
         """Check that a batch on the service has the jobs and the files of a part of the plan."""
         if not records.is_batch(row):
-            raise name_taken_error(plan.name, f"{part.name} is a {_kind_name(row)}")
+            raise name_taken_error(part.name, f"it is a {_kind_name(row)}")
         existing = {
             identity.strip_batch_name(str(job.get("JobName")), part.name): job
             for page in self._service.pages(batch=part.name)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labext.errors import ConflictError, InputError, LabextError, ResponseLimitError
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ResponseLimitError
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
 from labext.jobs.batch.merge_parts import PartMerger
@@ -221,6 +221,17 @@ def test_batch_with_other_settings_is_not_joined_to_the_journal(
     for name in ("few-h0", "few-h1"):
         ledger.rows[name]["Settings"] = '{"sequence": "C"}'
     assert "n" not in client.jobs(batch="few").columns
+
+
+def test_jobs_named_like_parts_are_no_batch(client: JobsClient, ledger: Any) -> None:
+    for part in ("z-part1of2", "z-part2of2"):
+        ledger.add(part)
+    for use in (client.job, client.delete, client.stop, lambda name: client.jobs(batch=name)):
+        with pytest.raises(NotFoundError, match='called "z"'):
+            use("z")
+    assert "Deleted" not in {row["JobStatus"] for row in ledger.rows.values()}
+    with pytest.raises(ConflictError, match=r'it is a single job.*delete\("z-part.of2"\)'):
+        client.submit_batch("z", "fold", {f"j{n}": {"sequence": "A"} for n in range(11)})
 
 
 def test_stale_journal_does_not_hide_a_batch(
