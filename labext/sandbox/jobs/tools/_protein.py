@@ -184,8 +184,9 @@ def _build_residue(records: list[_AtomRecord]) -> Residue | None:
     (chain, number), name = selected[0].residue, selected[0].name
     residue = Residue(chain, number, name)
     for record in selected:
-        if record.name == name:
-            residue.atoms.setdefault(record.atom.name, record.atom)
+        # Some files leave the label of the first location of an atom blank.
+        if record.name == name and (record.alternative or record.atom.name not in residue.atoms):
+            residue.atoms[record.atom.name] = record.atom
     alpha = residue.atoms.get("CA")
     if alpha is None or alpha.element != "C":
         return None

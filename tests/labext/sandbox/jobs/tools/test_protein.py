@@ -49,6 +49,20 @@ def test_residue_is_read_from_one_alternative_location(write):
     assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
 
 
+def test_atom_of_the_alternative_location_replaces_one_without_a_label(write):
+    """As in arginine 27 of the extract of 1AH7 in Biopython's tests."""
+    (residue,) = read_residues(
+        write(
+            atom(27),
+            atom(27, (1, 0, 0), " CZ ", occupancy="0.50"),
+            atom(27, (2, 0, 0), " CZ ", alternative="B", occupancy="0.50"),
+            atom(27, (1, 1, 0), " NH1", alternative="A", occupancy="0.50"),
+            atom(27, (2, 1, 0), " NH1", alternative="B", occupancy="0.50"),
+        )
+    )
+    assert [a.xyz for a in residue.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
+
+
 def test_only_modified_residues_are_read_from_hetatm_records(write):
     path = write(
         "MODRES 1ABC SEP A    3  SER  PHOSPHOSERINE\n",
