@@ -6,6 +6,7 @@ import codecs
 import re
 import unicodedata
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -433,7 +434,7 @@ def _find_reader(file: SourceFile) -> str:
         _reader_by_magic(file.path, head)
         or _READER_BY_SUFFIX.get(PurePosixPath(file.name.lower()).suffix)
         or _READER_BY_MEDIA_TYPE.get(file.media_type or "")
-        or _reader_of_text(head, file.name)
+        or _reader_of_text(file, head)
     )
 
 
@@ -489,7 +490,7 @@ def _reader_of_archive(path: Path) -> str:
 _TABLE_SUFFIXES = ("", ".asc", ".dat", ".txt", ".xls")
 
 
-def _reader_of_text(head: bytes, name: str) -> str:
+def _reader_of_text(file: SourceFile, head: bytes) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return _HTML
@@ -497,15 +498,18 @@ def _reader_of_text(head: bytes, name: str) -> str:
         return _HTML if b"<html" in head.lower() else _XML
     if start.startswith(b"\\documentclass"):
         return _LATEX
-    is_table = PurePosixPath(name.lower()).suffix in _TABLE_SUFFIXES and _has_columns(head)
+    is_table = PurePosixPath(file.name.lower()).suffix in _TABLE_SUFFIXES and _has_columns(file)
     return _TABLE if is_table else _TEXT
 
 
-def _has_columns(head: bytes) -> bool:
-    """Return whether most lines of a text, but the last one, have the same number of tabs."""
-    lines = [line for line in re.split(rb"[\r\n]+", head)[:-1] if line.strip(b"\0\t ")]
-    tabs = [count for line in lines if (count := line.count(b"\t"))]
-    return 2 * max(map(tabs.count, tabs), default=0) > max(len(lines), 2)
+def _has_columns(file: SourceFile) -> bool:
+    """Return whether most lines, but the last one, have the same number of tabs after a text."""
+    with file.path.open("rb") as stream:  # of which the head may be a table of contents
+        lines = re.split(rb"[\r\n]+", stream.read(1 << 20))[:-1]
+    lines = [text for line in lines if (text := line.lstrip(b"\0\t ")).strip(b"\0\t ")]
+    counts = Counter(line.count(b"\t") for line in lines)
+    del counts[0]
+    return 2 * max(counts.values(), default=0) > max(len(lines), 2)
 
 
 def _unsupported(description: str, advice: str | None = None) -> UnreadableError:

@@ -81,6 +81,10 @@ def test_hidden_elements_of_html_are_not_read_unless_a_click_shows_them(read, fi
     assert lines == ["## Steps", f"{filler}At 50 °C.", "For 1 h."]
 
 
+QUESTIONS = "".join(f"{number}\tWhy does it stop?\n" for number in range(1, 300))
+ANSWER = "\tIt has no power.\n"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -91,6 +95,16 @@ def test_hidden_elements_of_html_are_not_read_unless_a_click_shows_them(read, fi
         ),
         ("run.py", "a\tb\n1\t2\n", "a\tb\n1\t2"),
         ("notes.txt", "By:\tLee\n\nCold.\n\nDark.\n", "By:\tLee\n\nCold.\n\nDark."),
+        (
+            "ChangeLog",
+            "1.2:\n\t* Fix a leak.\n\tIt was old.\n",
+            "1.2:\n\t* Fix a leak.\n\tIt was old.",
+        ),
+        (
+            "FAQ.txt",
+            f"{QUESTIONS}\n1\tWhy?\n{ANSWER * 700}",
+            f"{QUESTIONS}\n1\tWhy?\n{ANSWER * 700}".rstrip(),
+        ),
     ],
 )
 def test_text_of_which_most_lines_have_columns_is_a_table(read, name, content, expected):
