@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -185,6 +185,7 @@ def _parse_html(text: str) -> Any:
     for formula in tree.iter("math"):
         formula.tag = "span"  # trafilatura drops others
         formula.getparent().attrib.pop("style", None)  # Wikipedia shows a picture of it instead
+    _join_definitions(tree)
     return tree
 
 
@@ -232,6 +233,16 @@ def _main_text(tree: Any) -> str:
         caption.attrib.pop("class", None)
         is_text = all(element.tag in _INLINE for element in caption.iterdescendants())
         caption.tag = "p" if is_text else "div"
+    for element in tree.iter("output", "time"):
+        element.tag = "span"  # trafilatura drops others
+    for table in tree.xpath("//table[not(ancestor::table)]"):
+        for caption in table.findall("caption"):  # it would be the header
+            caption.tag = "p"
+            table.addprevious(caption)
+        end = table.makeelement("p")
+        end.text = f"{_HEADING_MARK}1"
+        end.tail, table.tail = table.tail, None
+        table.addnext(end)
     for line_break in tree.xpath("//li//br"):  # the text after it loses blanks
         line_break.tail = f" {line_break.tail or ''}"
         line_break.drop_tag()
@@ -287,6 +298,22 @@ def _mark_list_items(tree: Any) -> None:
             mark = "-" if items.tag == "ul" else f"{numbered}."
             first.text = f"{mark} {(first.text or '').lstrip()}"
             number += 1
+
+
+def _join_definitions(tree: Any) -> None:
+    """Put the definitions of a list behind their terms, from which a passage could part them."""
+    for term in [*tree.iter("dt")]:
+        definitions = [*takewhile(lambda element: element.tag == "dd", term.itersiblings())]
+        text = " ".join(term.text_content().split()).rstrip(":")
+        if not definitions or not text or next(term.iter(*_HEADING_TAGS), None) is not None:
+            continue
+        del term[:]
+        term.text = f"{text}:"
+        for definition in definitions:
+            definition.text = f" {(definition.text or '').lstrip()}"
+            is_text = all(element.tag in _INLINE for element in definition.iterdescendants())
+            definition.tag = "span" if is_text else "div"
+            term.append(definition)
 
 
 def _integer(text: str | None, default: int) -> int:

@@ -490,6 +490,16 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
             "## Related work\n\nOf others.",
         ),
         ("<ul><li>Add<br>5 mL of <b>M9</b> at 37.</li></ul>", "- Add 5 mL of M9 at 37."),
+        (
+            "<dl><dt><a id='x'></a><code>\n --rate\n</code></dt><dd><p>In Hz.</p><ul><li>Or "
+            "kHz.</li></ul></dd><dt>Bath</dt><dd>At 37.</dd></dl>",
+            "- --rate: In Hz. \n  - Or kHz.\n- Bath: At 37.",
+        ),
+        (
+            "<p>Of <time>9 May</time>.</p><table><caption>Rates</caption><tr><td>A</td><td>B</td>"
+            "</tr></table><table><tr><td>C</td><td>D</td></tr></table>Ask Lee.",
+            "Of 9 May.\nRates\n| A | B | \n\n| C | D | \n\nAsk Lee.",
+        ),
     ],
 )
 def test_captions_and_sections_of_a_long_page_are_kept(read, part, expected):
