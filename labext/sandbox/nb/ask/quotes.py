@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import dropwhile, groupby, pairwise
 
 from labext import messages
 from labext.cjk import UNSPACED
@@ -234,6 +234,9 @@ def _cite_rows(hit: Hit, quote: str, stems: frozenset[str]) -> Citation:
     header = citation.table_header
     if header is None:
         header = passages.row_text(rows.pop(0))
+        rows = [*dropwhile(_NEGLIGIBLE.fullmatch, rows)]
+        if rows and (joined := passages.join_headers(header, rows[0])):
+            header, rows = joined, rows[1:]
     cells = [row for row in [header, *rows] if not _NEGLIGIBLE.fullmatch(row)]
     if len(rows) <= MAX_ROWS or not all(passages.CELL_SEPARATOR in f" {row} " for row in cells):
         return citation

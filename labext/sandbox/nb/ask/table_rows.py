@@ -343,7 +343,10 @@ def parse_tables(source: Sequence[Hit]) -> list[Table]:
                 tables.append(table)
             else:
                 cells = passages.split_row(line)
-                if len(cells) > len(table.header.cells):
+                if not table.rows and (joined := passages.join_headers(table.header.line, line)):
+                    cells = passages.split_row(joined)
+                    table.header = replace(table.header, line=joined, cells=tuple(cells))
+                elif len(cells) > len(table.header.cells):
                     incomplete.add(id(table))
                 elif not all(map(_RULER_CELL.fullmatch, cells)):
                     missing = len(table.header.cells) - len(cells)
@@ -359,7 +362,9 @@ def _values(rows: Sequence[Row], column: int) -> list[tuple[float, Row]]:
         for row in rows
         if row.cells[column].casefold() not in _MISSING
         and row.cells[0].casefold().rstrip(":") not in _SUMMARY_ROWS
-        and (row.cells[0] or any(map(str.isdigit, row.line)))  # the row may name the units
+        and (
+            row.cells[0] or any(_parse_value(text, False) for text in row.cells)
+        )  # no row of units
     ]
     has_decimal_comma = any(_DECIMAL_COMMA.search(cell) for cell, _ in cells)
     values, units = [], set()

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, zip_longest
 
 MIN_LENGTH, MAX_LENGTH = 450, 950
 """Characters of a passage, with a gap between words as one; the last of a page may be shorter."""
@@ -141,6 +141,23 @@ def split_row(line: str) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
+def join_headers(header: str, row: str) -> str | None:
+    """Return the header with the names in the row below it, if its cells span some of these.
+
+    The row begins with an empty cell: `Strain | Rate | | Note` and ` | LB | M9` make `Strain | Rate
+    LB | Rate M9 | Note`. None for another row.
+    """
+    pairs = [*zip_longest(split_row(header), split_row(row), fillvalue="")]
+    spanned = [below for above, below in pairs[1:] if not above]
+    if pairs[0][1] or not pairs[0][0] or not spanned or not all(spanned):
+        return None
+    names, above = [], ""
+    for name, below in pairs:
+        above = name or above
+        names.append(f"{above} {below}" if below else name)
+    return CELL_SEPARATOR.join(names)[:MAX_HEADER_LENGTH]
+
+
 def markdown_table(rows: Sequence[str]) -> str:
     """Return rows, of which the first is the header, as a Markdown table."""
     header, *others = [
@@ -260,7 +277,7 @@ def _parse_layout(text: str) -> _Layout:
     fenced = False
     numbered = _numbered_lines(stripped)
     header: tuple[int, str] | None = None
-    skipped = -1
+    header_number = skipped = -1
     for number, line in enumerate(stripped):
         start, end = starts[number], starts[number] + len(lines[number])
         fenced ^= _FENCE.match(line) is not None
@@ -279,7 +296,10 @@ def _parse_layout(text: str) -> _Layout:
             )
         is_row = heading is None and _ROW.match(line) is not None
         if is_row:
-            header = header or (start, row_text(line))
+            if header is None:
+                header, header_number = (start, row_text(line)), number
+            elif not "".join(stripped[header_number + 1 : number][:2]).strip("|-: "):
+                header = (header[0], join_headers(header[1], line) or header[1])
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None

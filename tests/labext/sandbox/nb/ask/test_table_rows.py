@@ -175,9 +175,28 @@ def test_empty_cells_between_tabs_are_shown():
     assert lines[4:7] == ["> | gene | ko | p |", "> | --- | --- | --- |", "> | **G1** |  | 0.1 |"]
 
 
-def test_row_of_units_is_not_compared():
-    text = "peak | area\n | mAU*min\ncaffeine | 12,55\ntheobromine | 10,65"
+@pytest.mark.parametrize("names", ["mAU*min", "mAU/m³", "mean of 3"])
+def test_row_of_units_is_not_compared(names):
+    text = f"peak | area\n | {names}\ncaffeine | 12,55\ntheobromine | 10,65"
     assert rows("Which peak has the highest area?", text) == ["caffeine | 12,55"]
+
+
+@pytest.mark.parametrize("ruler", ["", "|---|---|---|---|"])
+def test_names_below_a_cell_that_spans_columns_belong_to_the_header(ruler):
+    lines = [
+        "strain | rate | | note",
+        " | LB | M9",
+        *(f"s{n} | {n} | {99 - n}" for n in range(99)),
+    ]
+    text = "\n".join(lines)
+    if ruler:
+        text = "\n".join([f"| {lines[0]} |", ruler, *(f"| {line} |" for line in lines[1:])])
+    assert [row.strip("| ") for row in rows("the highest rate in M9?", text)] == ["s0 | 0 | 99"]
+    passages = source(text)
+    for found in (passages[0], passages[-1]):
+        number = re.findall(r"s(\d+) ", found.text)[-1]
+        shown = answer(f"What is s{number}?", passages, [found]).text
+        assert "> | strain | rate LB | rate M9 | note |" in shown
 
 
 def test_tables_of_other_sheets_are_not_compared():
