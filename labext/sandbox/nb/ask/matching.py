@@ -186,7 +186,7 @@ def _sides(text: str, stems: frozenset[str], rare: tuple[frozenset[str], ...]) -
 
 def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
     words = segmentation.split_words(text)
-    is_german = 4 * len(_GERMAN_WORDS.intersection(words)) >= len(words)
+    is_german = 4 * sum(word in _GERMAN_WORDS for word in words) >= len(words)
     conjunction = _COMPARED if _COMPARES.search(text) else _CONJUNCTION
     groups: list[set[str]] = []
     last = 0

@@ -30,7 +30,7 @@ _EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
 _EXCEL_UNIT = re.compile(r'[^";]*[0#?](?:\\?( ))?"([^"]+)"(?:;.*)?')
 """A number format with a unit after the digits, such as `0.0" mg/mL"`."""
 
-_EXCEL_LAYOUT = re.compile(r'("[^"]*"|\\.)|[_*].|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]')
+_EXCEL_LAYOUT = re.compile(r'("[^"]*"|\\.)|[_*].|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|([$€£¥])')
 """Literal text, blanks of a width, a currency such as `[$€-407]`, and colors and conditions."""
 
 _EXCEL_CURRENCY = re.compile(r'["\\]?([$€£¥]|[A-Z]{3})(["\\ ]*)[#0].*')
@@ -252,7 +252,8 @@ def _excel_cell(cell: Any) -> str:
 
 
 def _literal_text(match: re.Match[str]) -> str:
-    return match[1] or (f'"{match[2]}"' if match[2] else "")
+    currency = match[2] or match[3]
+    return match[1] or (f'"{currency}"' if currency else "")
 
 
 def _limited_table(rows: Iterable[Iterable[str]], max_bytes: int) -> str:

@@ -238,6 +238,7 @@ GERMAN = "Die Zellen wurden bei 37 °C über Nacht geschüttelt."
         ("Bei welcher Temperatur wurden die Zellen geschüttelt?", GERMAN, True),
         ("Bei welcher Temperatur wurde EcoRI zugegeben?", GERMAN, False),
         ("Wie groß ist der OD600-Wert?", "Der Wert OD600 war groß: 0,6.", True),
+        ("Wie hoch war der pH-Wert an der Quelle Süd?", "Messstelle | pH\nQuelle Süd | 6,9", True),
         ("Quelle est la concentration d’IPTG ?", "L’IPTG a une concentration de 1 mM.", True),
         ("Quelle est la concentration d’IPTG ?", "La concentration est de 1 mM.", False),
         ("Qual è la concentrazione dell'IPTG?", "L'IPTG ha una concentrazione di 1 mM.", True),
