@@ -7,7 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any
@@ -63,17 +63,26 @@ _DASH = re.compile(r"(?<=\w)[\x15\x16](?=\w|\s*$)", re.MULTILINE)
 _T1_CODES = str.maketrans("\x10\x11\x12\x13\x14\x15\x16", "“”„«»–—")
 """Codes of LaTeX's bitmap fonts, which name no characters; in formulas they have other meanings."""
 
-_MARGIN = 0.06
-"""Share of a page's height at its top and bottom that may have a running header or footer."""
+_MARGIN, _MAX_MARGIN = 0.06, 0.12
+"""Share of a page's height at its top and bottom that may have a running header or footer; the
+second one is for a line apart from the others.
+"""
+
+_MIN_APART = 1.5
+"""Distance of such a line from the next one, relative to its height, at least."""
 
 
 @dataclass(frozen=True)
 class Font:
-    """The height of a line's characters in points, and whether all are bold or in a margin."""
+    """The height of a line's characters in points, and whether all are bold or in a margin.
+
+    A line that `is_apart` is the first or last one of a page, and may be in a margin.
+    """
 
     height: float
     bold: bool
     in_margin: bool = False
+    is_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,7 @@ def read_lines(
     content = _place_accents(text, places, content)
     lines: list[str] = []
     fonts: dict[str, Font] = {}
+    boxes: dict[str, _Box] = {}
     start = 0
     written = _place_values(text, places, fields)
     for line in _join_raised(text, places, content.splitlines()):
@@ -140,8 +150,24 @@ def read_lines(
             lines.append(_mark_raised(text, places[start:end], line))
         if start < end:
             fonts.setdefault(lines[-1].strip(), _line_font(text, places[start:end]))
+            boxes.setdefault(lines[-1].strip(), _box(text, places[start]))
         start = end
+    for line in _lines_apart(boxes, text.page.get_height()):
+        fonts[line] = replace(fonts[line], is_apart=True)
     return [*lines, *written.values()], fonts
+
+
+def _lines_apart(boxes: Mapping[str, _Box], page_height: float) -> Iterator[str]:
+    """Yield the first and the last lines of a page that are apart from the others."""
+    for border in (page_height, 0.0):
+        distances = {line: abs(border - box.bottom) for line, box in boxes.items()}
+        edge = min(distances.values(), default=math.inf)
+        outer = {
+            line for line, distance in distances.items() if distance < edge + boxes[line].height
+        }
+        inner = min((distances[line] for line in boxes.keys() - outer), default=math.inf)
+        if edge < _MAX_MARGIN * page_height:
+            yield from (line for line in outer if inner - edge > _MIN_APART * boxes[line].height)
 
 
 def _place_values(text: Any, places: Sequence[int], fields: Iterable[Field]) -> dict[int, str]:

@@ -49,6 +49,7 @@ _MAX_HEADING_WORDS = 12
 _MAX_HEADER_GAP = 4
 """Maximum lines from the first line of a table's header to its first row, blank ones included."""
 
+_OUTER_NUMBER = re.compile(r"^\d{1,4}\b(?![.,]\d)|(?<![\d.,])\d{1,4}$")
 _LINE_NUMBER = re.compile(r"(\d{1,4})(?:[ \t]+(.*))?")
 _MIN_LINE_NUMBERS = 15
 _MIN_NUMBERED = 0.7
@@ -270,15 +271,34 @@ def _without_numbers(page: _Page, numbers: Mapping[int, str]) -> _Page:
 
 def _without_repeated_margins(pages: Sequence[_Page], body: Font) -> Iterator[_Page]:
     """Yield pages without running headers and footers, but for the first: they part sentences."""
-    seen = set[str]()
-    for number, page in enumerate(pages, 1):
-        running = {
-            line: re.sub(rf"\b{number}\b", "", line, count=1)
+    running = [
+        {
+            line: _without_page_number(line, number)
             for line, font in page.fonts.items()
-            if font.in_margin and font.height < _LARGE * body.height
+            if (font.in_margin or font.is_apart) and font.height < _LARGE * body.height
         }
-        yield replace(page, lines=[x for x in page.lines if running.get(x.strip()) not in seen])
-        seen.update(running.values())
+        for number, page in enumerate(pages, 1)
+    ]
+    counts = Counter(text for texts in running for text in set(texts.values()))
+    seen = set[str]()
+    for page, texts in zip(pages, running, strict=True):
+        repeated = {line for line, text in texts.items() if counts[text] > 1}
+        dropped = {line for line in repeated if texts[line] in seen}
+        fonts = {
+            line: replace(font, in_margin=font.in_margin or line in repeated)
+            for line, font in page.fonts.items()
+        }
+        lines = [line for line in page.lines if line.strip() not in dropped]
+        yield replace(page, lines=lines, fonts=fonts)
+        seen.update(texts.values())
+
+
+def _without_page_number(line: str, page: int) -> str:
+    """Return a line without the number of its page; a printed one may differ by a constant."""
+    text = re.sub(rf"\b{page}\b", "", line, count=1)
+    if text == line:
+        text = _OUTER_NUMBER.sub(lambda number: str(int(number[0]) - page), line)
+    return text
 
 
 def _body_font(pages: Sequence[_Page]) -> Font:

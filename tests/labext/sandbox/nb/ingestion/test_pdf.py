@@ -255,6 +255,9 @@ def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(rea
     texts = [text for _, text in read(at_the_top).pages]
     assert ["J. Bact." in text for text in texts] == [True, False, False, False]
     assert all("Sugar 0." in text for text in texts)
+    numbered = [f"{page + 8} Sugar report\n\n\n\nSugar 0.{page}" for page in range(1, 5)]
+    texts = [text.strip() for _, text in read(pdf(numbered)).pages]
+    assert texts[1:] == ["Sugar 0.2", "Sugar 0.3", "Sugar 0.4"]
     rows = pdf([f"Sample {number} 0.5" for number in range(7, 10)])
     text = read(rows.replace(b"50 790 Td", b"50 820 Td")).text
     assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
