@@ -55,6 +55,9 @@ _MIN_LINE_NUMBERS = 15
 _MIN_NUMBERED = 0.7
 """Share of the lines of a page that have a number in the margin, at least."""
 
+_SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)+\.?\s+[A-Z]")
+"""The beginning of a heading that may follow another one, such as `2.1 Growth`."""
+
 _MAX_LARGE_WORDS = 30
 """Maximum words of a heading in a larger font, which may be wrapped."""
 
@@ -318,7 +321,10 @@ def _separate_headings(page: _Page, body: Font) -> str:
     for height, group in groupby(numbered, lambda item: _large_height(page, item[1], body)):
         items = list(group)
         if height:
-            output += _join_heading([line for _, line in items])
+            lines = [line for _, line in items]
+            starts = [place for place, line in enumerate(lines) if _SECTION_NUMBER.match(line)]
+            for start, end in pairwise(sorted({0, *starts, len(lines)})):
+                output += _join_heading(lines[start:end])
             continue
         for number, line in items:
             is_heading = _is_heading(page, number, body, longest)

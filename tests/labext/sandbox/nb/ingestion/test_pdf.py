@@ -57,7 +57,7 @@ def test_pdf_heading_is_recognized_by_its_font(read):
     text = (
         "# Tight control with an arabinose promoter: a\n# primer on pBAD30\n"
         "a short paper, which this line continues on the left and on the\n"
-        "# All or nothing?\n"
+        "# All or nothing?\n# 2.1 Cells\n"
         "the cell imports arabinose by transporters and is then induced in\n"
         "** Limits of the method\n"
         "The switch is tight but not perfect, as the next section shows in\n"
@@ -68,7 +68,7 @@ def test_pdf_heading_is_recognized_by_its_font(read):
             1,
             "Tight control with an arabinose promoter: a primer on pBAD30\n\n"
             "a short paper, which this line continues on the left and on the\n\n"
-            "All or nothing?\n\n"
+            "All or nothing?\n\n\n2.1 Cells\n\n"
             "the cell imports arabinose by transporters and is then induced in\n\n"
             "Limits of the method\n\n"
             "The switch is tight but not perfect, as the next section shows in\nmuch detail.",
