@@ -405,6 +405,8 @@ def _cut_quality(text: str, words: list[tuple[int, int]], word: int, layout: _La
             return _AT_PARAGRAPH
         if line in layout.items or line in layout.rows:
             return _AT_LINE
+        if is_row_of_values(text[following : following + MAX_LENGTH].partition("\n")[0]):
+            return _AT_LINE
     ended = _SENTENCE_END.search(text, start, end)
     if not gap:
         return _AT_SENTENCE if ended and ord(text[end - 1]) > 0x3000 else _IN_WORD

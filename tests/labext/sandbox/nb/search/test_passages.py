@@ -97,7 +97,10 @@ def test_text_is_cut_above_a_heading_rather_than_at_a_paragraph() -> None:
 def test_tables_and_lists_are_cut_between_rows_and_items() -> None:
     row = "| EcoRI cuts between the bases | G/AATTC | leaves an overhang of the 5' end |"
     item = "- an item that goes on for so long that it continues\n  on a second line"
-    for line in (row, item):
+    values = (
+        "Inner Basin near the harbour office of the old town 46.7 26.9 15.9 92.2 46.7 26.9 15.9"
+    )
+    for line in (row, item, values):
         assert all(text.startswith(line) and text.endswith(line) for text in cuts(line))
 
 
