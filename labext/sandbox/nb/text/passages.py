@@ -401,8 +401,8 @@ def _cut_quality(text: str, words: list[tuple[int, int]], word: int, layout: _La
             return _AFTER_HEADING
         if following in layout.headings:
             return _AT_HEADING
-        if _BLANK_LINE.search(gap):
-            return _AT_PARAGRAPH
+        if _BLANK_LINE.search(gap):  # the answer follows a question
+            return _AFTER_HEADING if text[end - 1] in "?？" else _AT_PARAGRAPH
         if line in layout.items or line in layout.rows:
             return _AT_LINE
         if is_row_of_values(text[following : following + MAX_LENGTH].partition("\n")[0]):

@@ -104,6 +104,11 @@ def test_tables_and_lists_are_cut_between_rows_and_items() -> None:
         assert all(text.startswith(line) and text.endswith(line) for text in cuts(line))
 
 
+def test_text_is_not_cut_between_a_question_and_its_answer() -> None:
+    entry = f"1.4\tHow do I report a bug?\n\n{' '.join([SENTENCE] * 4)}\n\n"
+    assert all(text.endswith(SENTENCE) for text in texts(entry * 9))
+
+
 def cuts(line: str) -> list[str]:
     result = texts("\n".join([line] * 40))
     assert len(result) > 2
