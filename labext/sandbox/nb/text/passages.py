@@ -32,6 +32,9 @@ _ITEM = re.compile(r"(?:[-*+•·]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)]|:?\w[\w ]{0,30
 _NUMBERED_ITEM = re.compile(r"\(?([0-9]{1,3})[.)][ \t]")
 _LETTERED_ITEM = re.compile(r"\(?[a-z][.)][ \t]")
 _LOWER_FIELD = re.compile(r"[a-z][\w ]{1,30}:[ \t]")
+_KEY = re.compile(r"[\w-]{1,31}:")
+"""The line of a key above its values, as in YAML."""
+
 _OWN_LINE = re.compile(r"#{1,6}[ \t]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 """The beginning of a comment or of an entry of a log."""
 
@@ -303,7 +306,7 @@ def _parse_layout(text: str) -> _Layout:
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None
-        if _ITEM.match(line) and not _continues(before, line):
+        if _KEY.fullmatch(line) or (_ITEM.match(line) and not _continues(before, line)):
             layout.items.add(start)
     return layout
 

@@ -188,5 +188,5 @@ def test_wrapped_sentence_with_a_colon_is_shown_as_one_line() -> None:
     first = "Vary the concentration first, since it moves expression further. Then vary the"
     second = "temperature: at 25 °C proteins that form inclusion bodies stay soluble."
     assert display_lines(f"{first}\n{second}") == [f"{first} {second}"]
-    fields = ["Strain: TOP10, a strain that does not consume any of the arabinose", "medium: LB"]
+    fields = ["Strain: TOP10, a strain that does not consume the arabinose", "medium: LB", "bath:"]
     assert display_lines("\n".join(fields)) == fields
