@@ -119,6 +119,9 @@ _FOOTNOTES = (
 )
 """XPath of footnotes as written by pandoc, LibreOffice and others."""
 
+_REMARKS = "//*[self::article or self::main]//aside[.//p and not(.//a or .//nav)]"
+"""XPath of remarks within a text, such as warnings, unlike lists of links."""
+
 _LINE_BREAK = "\N{LINE SEPARATOR}"
 """Stands for `<br>`, unlike other line ends of HTML, which are blanks."""
 
@@ -227,7 +230,7 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
-    for figure in tree.xpath("//figure | //blockquote[.//table]"):
+    for figure in tree.xpath(f"//figure | //blockquote[.//table] | {_REMARKS}"):
         figure.tag = "div"  # others lose their text
     for caption in tree.xpath("//figcaption | //div[contains(@class, 'caption')]"):
         caption.attrib.pop("class", None)

@@ -495,6 +495,7 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
             "kHz.</li></ul></dd><dt>Bath</dt><dd>At 37.</dd></dl>",
             "- --rate: In Hz. \n  - Or kHz.\n- Bath: At 37.",
         ),
+        ("<aside class='note'><p>Close it <b>at night</b>.</p></aside>", "Close it at night."),
         (
             "<p>Of <time>9 May</time>.</p><table><caption>Rates</caption><tr><td>A</td><td>B</td>"
             "</tr></table><table><tr><td>C</td><td>D</td></tr></table>Ask Lee.",
