@@ -39,6 +39,9 @@ _OWN_LINE = re.compile(r"#{1,6}[ \t]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 """The beginning of a comment or of an entry of a log."""
 
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
+_INDENTED = re.compile(r" {4}|\t")
+"""The beginning of a line that is a heading only if its ruler is indented, too."""
+
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
 _ROW = re.compile(r"\||\t|.*\S(?: \| [ |]*|\t+)\S|.*\S \|$|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…。，；：！？\s]")
@@ -284,7 +287,9 @@ def _parse_layout(text: str) -> _Layout:
     for number, line in enumerate(stripped):
         start, end = starts[number], starts[number] + len(lines[number])
         fenced ^= _FENCE.match(line) is not None
-        after = stripped[number + 1] if number + 1 < len(lines) else ""
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        is_indented = _INDENTED.match(lines[number]) and not _INDENTED.match(below)
+        after = "" if is_indented else below.strip()
         if number == skipped or fenced:
             continue
         before = stripped[number - 1] if number else ""
@@ -342,7 +347,7 @@ def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:
     if not 0 < len(line) <= MAX_HEADING_LENGTH:
         return None
     marked = _MARKED_HEADING.fullmatch(line)
-    if marked is not None and marked[2]:
+    if marked is not None and marked[2] and not _INDENTED.match(full_line):
         is_comment = any(other.split(None, 1)[:1] == [marked[1]] for other in (before, after))
         return None if is_comment else (len(marked[1]), marked[2])
     if _ROW.match(line) or _RULER.fullmatch(line):

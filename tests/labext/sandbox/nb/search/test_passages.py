@@ -162,6 +162,9 @@ def test_sentences_code_and_fields_are_no_headings() -> None:
     text = "It was so.\n\nThe window is defined as\n\n    Indented Code\n\nName: value\n\n# \n\n> x"
     assert headings(text) == [""]
     assert headings("```\n# a comment\n```\n\ntext") == [""]
+    assert not find_headings("Set:\n\n    mask: no  # of all\n              # values\n")
+    assert not find_headings("1.1\tWhat is it?\n\tWhy is it so?\n_____________\n\nText.")
+    assert headings("        Notes\n        =====\n\nText.") == ["Notes"]
     assert headings("Copyright 2014 Pallets\n\nCopyright (c) 2008 Chaos\n\ntext") == [""]
 
 
