@@ -149,6 +149,28 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages) -> None:
     assert len(html) < 200_000
 
 
+def test_style_and_colors_chosen_in_one_view_are_those_of_all_and_of_the_saved_legend(
+    page_of: Pages,
+) -> None:
+    nb = _opened(page_of, HELIX + SINGLE, ASK, "viewer")
+    nb.idle()
+    nb.run(2)
+    nb.command("notebook:create-output-view")  # another view of the same model
+    views = nb.page.locator(".labext-structure[data-ready]")
+    wait_until(lambda: views.count() == 3)
+    views.nth(0).locator("select").select_option("secondary")
+    views.nth(1).get_by_role("button", name="Stick", exact=True).click()
+    for view in views.all():
+        wait_until(lambda view=view: view.locator("select").input_value() == "secondary")
+        pressed = view.locator("[aria-pressed=true]")
+        wait_until(lambda pressed=pressed: pressed.inner_text() == "Stick")
+        assert "Helix" in view.locator(".labext-legend").inner_text()
+    nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.close?.()")
+    nb.page.wait_for_function("() => window.jupyterapp.shell.currentWidget?.content?.widgets")
+    nb.wait_for_printed("stick secondary <PictureView <b>two</b> helices, PNG")
+    nb.wait_for_saved_html("Helix")
+
+
 REPEATED_NUMBERS = """parts = helix(12, "A"), helix(12, "A", 11), helix(12, "B", 22)
 structure_viewer("\\n".join(parts), name="repeated")"""
 

@@ -2,7 +2,7 @@
 // kernel.
 //
 // state: {name, summary, format, content, models, trace_only, orientation, chains: [{id, numbers, insertions, letters,
-// secondary}], schemes: {name: {label, palette, residues, legend}}, scheme, styles, style,
+// secondary}], schemes: {name: {label, palette, residues, legend}}, scheme, styles, style, sender,
 // selection: {chain, start, end, sender}, compared: null or {name, format, content, rotation,
 // translation, color, chains}}
 
@@ -194,7 +194,8 @@ export function structure(root, handle) {
   }
 
   function sendAppearance() {
-    handle.send({ do: "appearance", style: state.style, scheme: state.scheme });
+    const { style, scheme } = state;
+    handle.send({ do: "appearance", style, scheme, sender: viewId });
   }
 
   function select(range, send = true) {
@@ -329,7 +330,7 @@ export function structure(root, handle) {
   const stopTheme = observeTheme(onThemeChange);
 
   handle.onChange((change) => {
-    if (change.style || change.scheme) draw();
+    if ((change.style || change.scheme) && change.sender !== viewId) draw();
     if (change.selection && change.selection.sender !== viewId) {
       select(change.selection.chain === null ? null : change.selection, false);
     }

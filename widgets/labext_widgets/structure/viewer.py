@@ -388,6 +388,8 @@ class StructureViewer(LiveOutput):
             self._style = style
         if scheme in self._schemes():
             self._scheme = scheme
+        sender = str(content.get("sender"))
+        self._send_change({"style": self._style, "scheme": self._scheme, "sender": sender})
 
 
 def _quaternion(rotation: Floats) -> list[float]:
