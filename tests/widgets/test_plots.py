@@ -245,6 +245,11 @@ def test_categories_that_differ_beyond_the_displayed_letters_stay_apart() -> Non
     frame = pd.DataFrame({"sequence": ["A" * 80 + "C", "A" * 80 + "G"] * 5, "v": range(10)})
     (boxes,) = marks_of(chart_of(frame, x="sequence", y="v", kind="box"), Boxes)
     assert boxes.median == [4, 5]
+    frame["JobName"] = [f"{'A' * 80}{n}" for n in range(10)]
+    plot = table_plot(frame, "t", x="v", y="v", color="sequence", kind="scatter")
+    (panel,) = plot._state()["panels"]
+    assert {mark["name"][-2:] for mark in panel["marks"]} == {"AC", "AG"}
+    assert len(set(panel["names"])) == 10
 
 
 @pytest.mark.parametrize("rows", [[True, False], [0.0], ["0"], 3, "ab"])

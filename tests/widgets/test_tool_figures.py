@@ -172,9 +172,12 @@ def test_text_of_fragments_has_the_range_of_their_lengths() -> None:
 
 
 def test_targets_with_long_names_keep_their_own_bars() -> None:
-    names = [f"NODE_1_length_1234567_cov_12.345678_{start}+" for start in (12345, 12401)]
+    names = [f"NODE_1_length_1234567_cov_12.345678_{start}+" for start in (12345, 12349)]
     panel = panel_of(pd.DataFrame({"target": names, "evalue": 1, "score": [9, 4]}))
     assert list(panel.marks[0].y1) == [9, 4]
+    assert [label[-2:] for label in panel.x.categories] == ["5+", "9+"]
+    panel = panel_of(pd.DataFrame({"sequence": names, names[0]: [0, 1], names[1]: [1, 0]}))
+    assert [label[-2:] for label in panel.x.categories] == ["5+", "9+"]
 
 
 def test_rows_of_a_tool_without_values_are_left_out() -> None:

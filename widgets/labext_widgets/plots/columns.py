@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from labext.errors import InputError
 from labext.messages import closest_match, join_words
-from labext_widgets.core.markup import plain
+from labext_widgets.core.markup import plain, shorten_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,7 +224,7 @@ def _read_categories(series: pd.Series[Any], name: str) -> Column:
         present = [text for text in dict.fromkeys(texts) if text is not None]
     positions = {text: float(position) for position, text in enumerate(present)}
     values = [math.nan if text is None else positions[text] for text in texts]
-    names = tuple(plain(text, MAX_TEXT) for text in present)
+    names = tuple(shorten_names([plain(text) for text in present], MAX_TEXT))
     return Column(name, "category", values, names)
 
 

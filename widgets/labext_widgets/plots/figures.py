@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labext_widgets.core.markup import plain
+from labext_widgets.core.markup import plain, shorten_names
 from labext_widgets.plots.chart import (
     COLORS,
     GREY,
@@ -45,6 +45,7 @@ LEFT: Outline = ((48, 20), (62, 18), (68, 32), (64, 52), (52, 66), (46, 54))
 
 MAX_MODES = 30
 MAX_BARS = 40
+MAX_NAME = 40  # letters
 _STRUCTURES = {"helix": ORANGE, "strand": BLUE, "coil": GREY}
 
 
@@ -299,7 +300,7 @@ def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
 
 
 def _distances(table: pd.DataFrame, _file: str) -> Panel | None:
-    names = [plain(value, 40) for value in table.iloc[:, 0]]
+    names = shorten_names([plain(value) for value in table.iloc[:, 0]], MAX_NAME)
     columns = [_numbers(table, str(column)) for column in table.columns[1:]]
     everywhere = itertools.product(range(len(names)), repeat=2)
     at = [(row, column) for row, column in everywhere if not math.isnan(columns[column][row])]
@@ -385,7 +386,8 @@ def _complete_rows(*columns: Sequence[float]) -> list[int]:
 def _texts(table: pd.DataFrame, column: str) -> list[str]:
     if column not in table:
         return []
-    return ["" if value is None or value != value else plain(value, 40) for value in table[column]]
+    texts = ["" if value is None or value != value else plain(value) for value in table[column]]
+    return shorten_names(texts, MAX_NAME)
 
 
 def _residue_names(table: pd.DataFrame) -> list[str]:

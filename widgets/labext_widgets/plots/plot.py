@@ -13,7 +13,16 @@ from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize, quote_value, truncate
 from labext.storage import make_folder, user_path, write_atomic
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
+from labext_widgets.core.markup import (
+    MUTED,
+    WRAPPED,
+    data_uri,
+    div,
+    escape,
+    plain,
+    shorten_names,
+    view_html,
+)
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.plots import drawing
 from labext_widgets.plots.chart import Bars, Boxes, Chart, Line, Panel, Points, chart_state
@@ -312,7 +321,7 @@ def table_plot(
         y=y,
         color=color,
         kind=kind,
-        names=[plain(name, MAX_TEXT) for name in job_names(frame)],
+        names=shorten_names([plain(name) for name in job_names(frame)], MAX_TEXT),
         units=known | dict(units or {}),
         hint=hint,
     )
