@@ -75,6 +75,37 @@ def test_focus_stays_where_a_button_is_disabled_or_hidden(page_of: Pages) -> Non
     assert alignment.evaluate(FOCUSED) == "Zoom in"
 
 
+CELLS = """() => {
+  const { content, context } = window.jupyterapp.shell.currentWidget;
+  return [content.activeCellIndex, content.widgets.length, context.model.dirty];
+}"""
+
+
+@pytest.mark.parametrize("app", ["shared", "notebook"])
+def test_keys_in_a_view_are_no_shortcuts_of_the_notebook_but_control_s_saves(
+    page_of: Pages, app: str
+) -> None:
+    nb = page_of().write(PLOT, LINE, "1").open(app)
+    keys = nb.page.keyboard
+    for cell in range(2):
+        nb.run(cell)
+        nb.output(cell).locator(".labext-live").wait_for()
+    nb.idle()
+    plot, field = nb.output(0).locator(".labext-plot-area"), nb.output(1).get_by_role("searchbox")
+    plot.focus()
+    for key in ("ArrowDown", "ArrowUp", "a", "b", "x", "d", "d", "0", "0", "Control+a"):
+        keys.press(key)
+        assert nb.page.evaluate(CELLS) == [0, 3, True], key
+    assert "10 of 10 rows selected" in nb.output().inner_text()
+    keys.press("Control+s")
+    wait_until(lambda: nb.page.evaluate(CELLS) == [0, 3, False])
+    field.focus()
+    for key in ("G", "x", "Control+a"):
+        keys.press(key)
+    assert field.input_value() == "Gx"
+    assert nb.page.evaluate(CELLS)[:2] == [1, 3]
+
+
 def test_ends_of_views(page_of: Pages) -> None:
     nb = page_of().write(PLAYER, CIRCLE, LINE, TABLE, PAGES).open()
     keys = nb.page.keyboard

@@ -4,6 +4,7 @@
 import { resolveRender } from "./bundles.js";
 import { onKernelGone } from "./kernel_status.js";
 import { LiveView } from "./live_view.js";
+import { reserveKey } from "./mount.js";
 import { SavedOutputs } from "./saved_output.js";
 import css from "./style.css";
 import { addStyle } from "./style.js";
@@ -82,6 +83,7 @@ export default {
     const close = () => {
       open = false;
       observer.disconnect();
+      removeEventListener("keydown", reserveKey, true);
       cancelAnimationFrame(frame);
       for (const id of [...liveViews.keys()]) remove(id);
       unsubscribe();
@@ -91,6 +93,7 @@ export default {
     const unsubscribe = onKernelGone(model.widget_manager, close);
     const savedOutputs = new SavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
+    addEventListener("keydown", reserveKey, true);
     model.on("change:views", update);
     model.on("msg:custom", onMessage);
     update();

@@ -6,6 +6,20 @@ import { Handle } from "./handle.js";
 
 const MOUNTED = "labext-mounted"; // style.css hides the static view of such a placeholder
 
+/**
+ * Keep a key pressed in a view from the notebook, whose shortcuts would move to another cell or delete
+ * this one; shortcuts with Ctrl, such as saving, still work.
+ *
+ * The attribute must be on the target itself, and before the listeners of the document: those of
+ * Notebook 7 are called before those of a view.
+ */
+export function reserveKey({ target, key, ctrlKey, metaKey, altKey }) {
+  if (!target.closest?.(".labext-live")) return;
+  const isField = target.matches("input, select");
+  const isForNotebook = (ctrlKey || metaKey || altKey) && (isField ? key === "s" : key !== "a");
+  target.toggleAttribute("data-lm-suppress-shortcuts", !isForNotebook);
+}
+
 export class Mount {
   element = createElement("div", "labext-live");
   host = null;
@@ -22,8 +36,6 @@ export class Mount {
   constructor(model, render) {
     this.#render = render;
     this.#handle = new Handle(model, (error) => this.#fail(error));
-    // JupyterLab must not handle keys pressed in a button or field as notebook shortcuts.
-    this.element.dataset.lmSuppressShortcuts = "true";
     this.element.addEventListener("focusin", (event) => (this.#focused = event.target));
     this.element.addEventListener("focusout", () => setTimeout(() => this.#forgetFocus()));
     this.element.addEventListener("scroll", (event) => this.#saveScroll(event.target), true);

@@ -397,6 +397,12 @@ var Handle = class {
 
 // js/mount.js
 var MOUNTED = "labext-mounted";
+function reserveKey({ target, key, ctrlKey, metaKey, altKey }) {
+  if (!target.closest?.(".labext-live")) return;
+  const isField = target.matches("input, select");
+  const isForNotebook = (ctrlKey || metaKey || altKey) && (isField ? key === "s" : key !== "a");
+  target.toggleAttribute("data-lm-suppress-shortcuts", !isForNotebook);
+}
 var Mount = class {
   element = createElement("div", "labext-live");
   host = null;
@@ -413,7 +419,6 @@ var Mount = class {
   constructor(model, render) {
     this.#render = render;
     this.#handle = new Handle(model, (error) => this.#fail(error));
-    this.element.dataset.lmSuppressShortcuts = "true";
     this.element.addEventListener("focusin", (event) => this.#focused = event.target);
     this.element.addEventListener("focusout", () => setTimeout(() => this.#forgetFocus()));
     this.element.addEventListener("scroll", (event) => this.#saveScroll(event.target), true);
@@ -694,6 +699,7 @@ var hub_default = {
     const close = () => {
       open = false;
       observer.disconnect();
+      removeEventListener("keydown", reserveKey, true);
       cancelAnimationFrame(frame);
       for (const id of [...liveViews.keys()]) remove(id);
       unsubscribe();
@@ -702,6 +708,7 @@ var hub_default = {
     const unsubscribe = onKernelGone(model.widget_manager, close);
     const savedOutputs = new SavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
+    addEventListener("keydown", reserveKey, true);
     model.on("change:views", update);
     model.on("msg:custom", onMessage);
     update();
