@@ -133,6 +133,9 @@ class S3Server:
         """Stop it and remove its folder."""
         if self._process is not None and self._process.poll() is None:
             self.stop_at_once()
+        for port in self._ports:  # the server names its sockets itself and leaves them behind
+            for socket_file in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                socket_file.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @functools.cache  # noqa: B019 - servers last as long as the tests; a client takes half a second
