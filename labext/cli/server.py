@@ -176,7 +176,9 @@ def certificates(folder: Path, hosts: tuple[str, ...]) -> None:
     keys can run programs on the workers.
     """
     from labext.sandbox.core.executors.cluster.address import write_certificates
+    from labext.sandbox.lifecycle import check_system
 
+    check_system()
     for file in write_certificates(folder, [*hosts] or ["localhost"]):
         print(file)
     print("Copy ca.pem, worker.pem and worker.key to each worker, readable by their user only.")
@@ -297,6 +299,9 @@ def worker(
         raise SetupError(
             "A worker needs the package distributed.", f"Run `{install_line('cluster')}`."
         )
+    from labext.sandbox.lifecycle import check_system
+
+    check_system()
     from labext.sandbox.core.executors.cluster.address import TlsFiles, scheduler_address
     from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy.orm import DeclarativeBase, Session
+from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.actions import parameter
 from labext.errors import ConflictError, InputError, NotFoundError
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import DeclarativeBase, Session
 
 MAX_NAME_LENGTH = 200
 

@@ -206,6 +206,26 @@ def test_help_imports_nothing_heavy():
     assert done.stderr.strip() == ""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "server start --host lab.example.org --behind-proxy --listen 127.0.0.1",
+        "server certificates DIR",
+        "server backup FILE",
+        "worker --connect tcp://127.0.0.1:8786",
+    ],
+)
+def test_installation_without_the_services_names_the_extra(words, tmp_path):
+    code = (
+        "import sys\nsys.modules |= dict.fromkeys(('sqlalchemy', 'fastapi', 'trustme'))\n"
+        "from labext import cli\nsys.exit(cli.main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert done.stderr.strip().endswith('pip install "labext-jupyter[sandbox]"`.')
+
+
 def test_every_tenant_can_be_named():
     from labext.cli.lab import TENANTS
     from labext.sandbox.lab import endpoints
