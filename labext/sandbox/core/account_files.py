@@ -19,8 +19,9 @@ def read_people(file: Path) -> list[tuple[str, str | None]]:
     """Return the columns `email`, in lower case, and `name`.
 
     Raises:
-        InputError: the file can't be read, lacks the column `email` or has no rows, or a row has
-            no address. Empty rows, as spreadsheets export them, are skipped.
+        InputError: the file can't be read, lacks the column `email` or has no rows, a row has no
+            address, or a quotation mark has no end. Empty rows, as spreadsheets export them, are
+            skipped.
     """
     try:
         text = decode_text(user_path(file).read_bytes())
@@ -29,21 +30,28 @@ def read_people(file: Path) -> list[tuple[str, str | None]]:
     except ValueError as error:
         raise InputError(f"{file} {error}.", "Give a CSV file.") from None
     header = text.partition("\n")[0]
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
+    delimiter = ";" if ";" in header else ","
+    # Otherwise a cell with a quotation mark that has no end has all further rows.
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
     if "email" not in rows.fieldnames:
         raise InputError(
             f"{file} has no column email.", "Begin it with the line `email,name`, or `email`."
         )
     people = []
-    for row in rows:
-        email, name = ((row.get(column) or "").strip() for column in ("email", "name"))
-        if email:
-            people.append((email.lower(), name or None))
-        elif any(isinstance(cell, str) and cell.strip() for cell in row.values()):
-            raise InputError(
-                f"{file} has no address in line {rows.line_num}.", "Add it, or remove the line."
-            )
+    try:
+        for row in rows:
+            email, name = ((row.get(column) or "").strip() for column in ("email", "name"))
+            if email:
+                people.append((email.lower(), name or None))
+            elif any(isinstance(cell, str) and cell.strip() for cell in row.values()):
+                raise InputError(
+                    f"{file} has no address in line {rows.line_num}.", "Add it, or remove the line."
+                )
+    except csv.Error as error:
+        raise InputError(
+            f"{file} can't be read: {error}.", "Check the quotation marks of its lines."
+        ) from None
     if not people:
         raise InputError(f"{file} has no rows.", "Add a line for each person.")
     return people

@@ -115,6 +115,15 @@ def test_empty_rows_of_a_class_are_skipped_and_a_missing_address_is_named(tmp_pa
     assert caught.value.next_step == "Add it, or remove the line."
 
 
+@pytest.mark.parametrize("end", ["", 'c@x.org,"Cy\n'])
+def test_quotation_mark_without_an_end_does_not_hide_people_of_a_class(tmp_path, end):
+    table = tmp_path / "class.csv"
+    table.write_text('email,name\na@x.org,"Ann\nb@x.org,Bob\n' + end)
+    with pytest.raises(InputError, match=r"class.csv can't be read: .+\.") as caught:
+        read_people(table)
+    assert caught.value.next_step == "Check the quotation marks of its lines."
+
+
 def test_addresses_of_accounts_match_in_any_case(admin, kit, service, organization, tmp_path):
     email = f"{kit.name()}@course.example"
     add = ("accounts", "add", email.upper(), "--organization", organization)
