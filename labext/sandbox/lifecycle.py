@@ -345,9 +345,15 @@ class Sandbox:
         self._folder.check_kind(self.kind)
         folder, storage = self._requested_folder(), self._check_storage()
         check_backup(folder, Path(file), storage, self.kind)
-        if replace:
-            self.stop()
-        return restore(folder, Path(file), storage, replace=replace)
+        stopped = replace and self.stop()
+        try:
+            return restore(folder, Path(file), storage, replace=replace)
+        except LabextError as error:
+            start = self.command("start")
+            if not stopped or start in error.next_step:
+                raise
+            step = f"{error.next_step} The {self.kind} is stopped: `{start}` starts it again."
+            raise error.with_next_step(step) from None
 
     def connection(self) -> dict[str, Any]:
         """Return the addresses and keys of the services from connection.json.

@@ -28,7 +28,7 @@ from sqlalchemy import select
 from supervision import is_gone, kill_host
 from waiting import wait_until
 
-from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
+from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError, StorageError
 from labext.sandbox import Sandbox
 from labext.sandbox.core.data_folder import EXIT_LOCKED, start_time
 from labext.sandbox.core.queue import Task
@@ -356,6 +356,19 @@ def test_stop_and_reset_do_not_end_a_restore(small_box):
         restore.communicate()
     assert restore.returncode == 0
     assert not box.stop()
+    box.start()
+
+
+def test_failed_restore_says_how_to_start_the_stopped_host(small_box, tmp_path):
+    box = small_box()
+    content = bytearray(box.backup(tmp_path / "box.zip").file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "damaged.zip").write_bytes(content)
+    for was_running in (True, False):
+        with pytest.raises(StorageError, match=r"damaged.* Nothing was changed\.") as caught:
+            box.restore(tmp_path / "damaged.zip", replace=True)
+        is_named = f"`{box.command('start')}` starts it again" in caught.value.next_step
+        assert is_named == was_running
     box.start()
 
 
