@@ -135,7 +135,8 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
             log.error("%s failed.", request.url.path, exc_info=error)
             return fail(request, error)
         log.error("The disk can't be written: %s", error)
-        return JSONResponse(body(500, "The service's disk is full; nothing was changed."), 500)
+        message = "The service's disk is full or can't be written; nothing was changed."
+        return JSONResponse(body(500, message), 500)
 
     def fail(_request: Request, _error: Exception) -> Response:
         return JSONResponse(body(500, "The service failed; its log has the reason."), 500)

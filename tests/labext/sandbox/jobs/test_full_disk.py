@@ -110,7 +110,7 @@ def test_upload_to_a_full_disk_leaves_nothing(
 ) -> None:
     file = tmp_path / "structure.pdb"
     file.write_bytes(b"REMARK\n" * 100_000)
-    with full_disk(box), pytest.raises(ServiceError, match="disk"):
+    with full_disk(box), pytest.raises(ServiceError, match="disk is full or can"):
         jobs.upload(file)
     assert jobs.files() == []
     assert not list((box.data_dir / "jobs" / "incoming").iterdir())
