@@ -47,6 +47,37 @@ def test_batch_is_followed_to_its_end(watched: Watched, script: Script) -> None:
     assert "widgets" not in nb.save().metadata
 
 
+LOG = """import pathlib, time
+from labext_widgets.progress.job_log import follow_log
+def parts():
+    yield "".join(f"line {{n}}\\n" for n in range(100))
+    for n in range(100, 103):
+        while not pathlib.Path({path!r}, str(n)).exists():
+            time.sleep(0.05)
+            yield ""
+        yield f"line {{n}}\\n"
+follow_log(parts(), name="job", end=lambda: ("Complete", ""), again="again", tail=101)"""
+
+
+def test_reader_of_a_followed_log_keeps_the_place_and_the_focus(
+    page_of: Pages, tmp_path: Path
+) -> None:
+    nb = page_of().write(LOG.format(path=str(tmp_path))).open()
+    nb.run(0)
+    log = nb.output().locator(".labext-live .labext-scrolled")
+    log.focus()
+    log.evaluate("e => { e.scrollTop = -600; }")
+    for line in range(100, 103):  # the last ones replace the first ones
+        (tmp_path / str(line)).touch()
+        wait_until(lambda line=line: log.inner_text().endswith(f"line {line}"))
+        assert log.evaluate("e => e.scrollTop") < -590
+        assert log.evaluate("e => e === document.activeElement")
+    nb.idle()
+    assert "line 102" in nb.wait_for_saved_html("Showing the last 101 of 103 lines")
+    assert log.evaluate("e => e.scrollTop") < -590
+    assert "job: Complete" in nb.output().inner_text()
+
+
 def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Server) -> None:
     nb = watched()
     script.set_snapshot(FAILED)

@@ -37,8 +37,8 @@ MAX_SHOWN_CHARACTERS = 60_000
 MAX_LINE = 2_000
 """Characters of a line that are displayed."""
 
-UPDATE_INTERVAL = 0.1
-"""Minimum interval in seconds between two updates of a followed log."""
+UPDATE_INTERVAL, SAVE_INTERVAL = 0.1, 2.0
+"""Minimum interval in seconds between two updates of a followed log, and of its static view."""
 
 _ESCAPE_SEQUENCE = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colors, cursor movements
@@ -151,8 +151,8 @@ class Excerpt:
         lines = self._fitting_lines()
         heading = span(escape(name), "font-weight:600")
         rows = [div(f"{heading} {span(escape(state), MUTED)}" if state else heading)]
-        if omission := self._omission(len(lines), more):
-            rows.append(div(escape(omission), MUTED))
+        # Also if it is empty: an added row would replace the following ones in the live view.
+        rows.append(div(escape(self._omission(len(lines), more)), MUTED))
         if lines:
             label = html.escape(f"Log of {plain(name)}", quote=True)
             attributes = f'class="labext-scrolled" tabindex="0" role="group" aria-label="{label}"'
@@ -245,7 +245,7 @@ class FinalLog:
 
 
 class LiveLog(FinalLog):
-    """One output that is updated ten times a second at most."""
+    """A live view, in which readers can scroll, with a static view that is updated less often."""
 
     def __init__(
         self, name: str, tail: int, more: str, clock: Callable[[], float] = time.monotonic
@@ -254,22 +254,41 @@ class LiveLog(FinalLog):
 
         super().__init__(name, tail, more)
         self._clock = clock
-        self._stale = False
-        self._placeholder = Placeholder(*self._render("Running", ""))
-        self._drawn = clock()
+        html, text = self._render("Running", "")
+        self._placeholder = Placeholder(html, text)
+        is_live = self._placeholder.live("progress", self._state(html))
+        self._pause = SAVE_INTERVAL if is_live else UPDATE_INTERVAL
+        self._is_drawn = self._is_saved = True
+        self._drawn = self._saved = clock()
 
     def add(self, text: str) -> None:
         """Display further lines, or the lines of an earlier call that was too early."""
         super().add(text)
-        self._stale = self._stale or bool(text)
-        if self._stale and self._clock() - self._drawn >= UPDATE_INTERVAL:
+        if text:
+            self._is_drawn = self._is_saved = False
+        now = self._clock()
+        if not self._is_drawn and now - self._drawn >= UPDATE_INTERVAL:
+            self._placeholder.set_state(self._state(self._render("Running", "")[0]))
+            self._is_drawn, self._drawn = True, now
+        if not self._is_saved and now - self._saved >= self._pause:
             self._placeholder.update(*self._render("Running", ""))
-            self._stale, self._drawn = False, self._clock()
+            self._is_saved, self._saved = True, now
 
     def finish(self, state: str, reason: str, note: str = "") -> None:
         """Display the last lines and the end."""
-        self._placeholder.update(*self._render(state, reason, note))
-        self._placeholder.close()
+        html, text = self._render(state, reason, note)
+        self._placeholder.set_state(self._state(html, f"{plain(self._name)}: {state or note}"))
+        self._placeholder.update(html, text)
+
+    def _state(self, html: str, announcement: str = "") -> dict[str, Any]:
+        return {
+            "name": plain(self._name),
+            "html": html,
+            "announcement": announcement,
+            "busy": False,
+            "pending": "",
+            "controls": [],
+        }
 
 
 def follow_log(
