@@ -176,6 +176,11 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
 
 
 _MAIL_FIELDS = ("Subject", "From", "To", "Cc", "Date")
+_MAIL_TEXTS = ("text/", "multipart/")
+"""Types of parts with text; of several parts if their boundary is missing."""
+
+_SHOWN = ("text/plain", "text/html")
+"""Types of files that e-mail programs show below the text."""
 
 
 def read_mail(file: SourceFile, _on_stage: OnStage) -> Document:
@@ -186,23 +191,40 @@ def read_mail(file: SourceFile, _on_stage: OnStage) -> Document:
 
 def _read_message(message: EmailMessage) -> Document:
     """Read a message, and those that are attached to it."""
-    body = message.get_body(("plain", "html"))
-    blocks = ["\n".join(f"{name}: {message[name]}" for name in _MAIL_FIELDS if message[name])]
-    if body is not None:
-        content: Any = body.get_payload(decode=True)
-        if body.get_content_subtype() == "html":
-            page = read_page(content, body.get_content_charset())
-            if message.get_content_type() == "multipart/related":
-                return page
-            blocks.append(page.text)
-        else:
-            blocks.append(reading.decode_text(content, body.get_content_charset()).strip())
-    for part in message.iter_attachments():
-        if part.get_content_type() == "message/rfc822":
-            blocks.append(_read_message(part.get_content()).text)
-        elif name := part.get_filename():
-            blocks.append(f"(the attachment {name} is not included: add that file, too)")
-    return Document([(None, "\n\n".join(blocks))], message["Subject"])
+    page = message.get_body(("html",))
+    if message.get_content_type() == "multipart/related" and page is not None and not message["To"]:
+        content: Any = page.get_payload(decode=True)
+        return read_page(content, page.get_content_charset())
+    fields = "\n".join(f"{name}: {message[name]}" for name in _MAIL_FIELDS if message[name])
+    return Document([(None, "\n\n".join([fields, *_mail_blocks(message)]))], message["Subject"])
+
+
+def _mail_blocks(part: Any) -> Iterator[str]:
+    """Yield the texts of a part of an e-mail, and remarks in place of its attachments."""
+    kind, name = part.get_content_type(), part.get_filename()
+    if kind == "message/rfc822":
+        yield _read_message(part.get_content()).text
+    elif kind == "multipart/alternative":
+        options = ([*_mail_blocks(option)] for option in sorted(part.iter_parts(), key=_rank))
+        yield from next(filter(None, options), [])
+    elif part.is_multipart():
+        parts = [*part.iter_parts()]
+        is_extended = kind in ("multipart/related", "multipart/signed")  # by pictures, a signature
+        for child in parts[:1] if is_extended else parts:
+            yield from _mail_blocks(child)
+    elif part.is_attachment() or not kind.startswith(_MAIL_TEXTS) or (name and kind not in _SHOWN):
+        yield f"(the attachment {name or kind} is not included: add that file, too)"
+    else:
+        content, charset = part.get_payload(decode=True), part.get_content_charset()
+        read = chapter_text if kind == "text/html" else reading.decode_text
+        if text := read(content, charset).strip():
+            yield text
+
+
+def _rank(alternative: Any) -> tuple[bool, bool]:
+    """Return the rank of an alternative text: first one with attachments, then plain text."""
+    kind = alternative.get_content_type()
+    return kind != "multipart/mixed", kind != "text/plain"
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)

@@ -129,8 +129,8 @@ _BLANKS = re.compile(r"\s+")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _MARKED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:(?:\d+|[a-zA-Z]|[ivxIVX]+)\.|-) )")
 _INLINE_LIST = """
-    a abbr b bdi bdo big blink cite code data del dfn em embed font i iframe img ins kbd mark q rp
-    rt ruby s samp small span strike strong sub sup time tt u var wbr br
+    a abbr b bdi bdo big blink cite code data del dfn em embed font i iframe img ins kbd mark
+    picture q rp rt ruby s samp small source span strike strong sub sup time tt u var wbr br
 """
 _INLINE = frozenset(_INLINE_LIST.split())
 _HIDDEN_LIST = """
@@ -323,9 +323,9 @@ def _integer(text: str | None, default: int) -> int:
     return int(text) if text is not None and text.isdecimal() else default
 
 
-def chapter_text(content: bytes) -> str:
-    """Return the text of a chapter of a book."""
-    tree = _parse_html(_decode_html(content, None))
+def chapter_text(content: bytes, charset: str | None = None) -> str:
+    """Return all text of a chapter of a book, or of an e-mail."""
+    tree = _parse_html(_decode_html(content, charset))
     return "" if tree is None else "\n\n".join(_visible_blocks(tree))
 
 
@@ -343,15 +343,9 @@ def _blocks(element: Any) -> Iterator[str]:
     if element.tag == "pre":
         code = element.text_content().replace(_LINE_BREAK, "\n").strip("\n")
         yield f"```\n{code}\n```"
-    elif element.tag == "table":
-        rows = (
-            [cell.text_content() for cell in row.iterchildren()]
-            for row in element.iter("tr")
-            if next(row.iterancestors("table")) is element
-        )
-        if table := reading.format_table(rows):
-            captions = (" ".join(item.text_content().split()) for item in element.iter("caption"))
-            yield "\n\n".join([*filter(None, captions), table])
+    elif element.tag == "table" and (rows := _table_rows(element)):
+        captions = (" ".join(item.text_content().split()) for item in element.iter("caption"))
+        yield "\n\n".join([*filter(None, captions), reading.format_table(rows)])
     elif element.tag in _HEADING_TAGS:
         if text := " ".join(element.text_content().split()):
             yield f"{'#' * int(element.tag[1])} {text}"
@@ -359,11 +353,34 @@ def _blocks(element: Any) -> Iterator[str]:
         yield from _flow(element)
 
 
+def _table_rows(table: Any) -> list[list[str]]:
+    """Return the rows of a table; none of one that is a layout, with a single column of text."""
+    rows = [
+        [*map(_cell_text, row.iterchildren())]
+        for row in table.iter("tr")
+        if next(row.iterancestors("table")) is table
+    ]
+    return rows if any(len([*filter(str.strip, row)]) > 1 for row in rows) else []
+
+
+def _cell_text(cell: Any) -> str:
+    """Return the text of a cell with blanks around its paragraphs and list items."""
+    text = cell.text or ""
+    for child in cell:
+        gap = "" if _is_inline(child) else " "
+        text += f"{gap}{_cell_text(child)}{gap}{child.tail or ''}"
+    return text
+
+
+def _is_inline(element: Any) -> bool:
+    return element.tag in _INLINE or ":" in element.tag  # such as Word's `o:p`
+
+
 def _flow(element: Any) -> Iterator[str]:
     """Yield the blocks in an element, and the text between them."""
     text = element.text or ""
     for child in element:
-        if child.tag in _INLINE:
+        if all(map(_is_inline, child.iter())):
             text += child.text_content()
         else:
             yield from _broken_lines(text)

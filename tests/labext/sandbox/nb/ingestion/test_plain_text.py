@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from email.message import EmailMessage
+from email.mime.application import MIMEApplication
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
 
 import pytest
 
@@ -29,6 +32,41 @@ def test_e_mails_attached_to_an_e_mail_are_read(read):
     mail = read(bytes(outer), "a.eml")
     assert mail.text == "Subject: Fwd: Primers\n\nSee below.\n\nSubject: Primers\n\nOrder pX9."
     assert mail.title == "Fwd: Primers"
+
+
+ATTACHED = "(the attachment gel.pdf is not included: add that file, too)"
+MAILS = [
+    (["mixed", "plain:One.", "gel.pdf", "plain:Two."], f"One.\n\n{ATTACHED}\n\nTwo."),
+    (["mixed", ["mixed", "plain:One.", "gel.pdf"], "html:<p>List"], f"One.\n\n{ATTACHED}\n\nList"),
+    (["alternative", "plain:One.", "html:<p>Two."], "One."),
+    (["alternative", "plain: ", "html:<p>Two."], "Two."),
+    (["alternative", "plain:One.", ["mixed", "html:One.", "gel.pdf"]], f"One.\n\n{ATTACHED}"),
+    (["related", "html:<p>One.", "logo.png"], "One."),
+    (["signed", ["mixed", "plain:One.", "gel.pdf"], "signature.asc"], f"One.\n\n{ATTACHED}"),
+    (["mixed", "html:", "gel.pdf"], ATTACHED),
+    ("gel.pdf", ATTACHED),
+]
+
+
+def _mail_part(parts):
+    if isinstance(parts, list):
+        part = MIMEMultipart(parts[0])
+        for child in parts[1:]:
+            part.attach(_mail_part(child))
+        return part
+    kind, colon, text = parts.partition(":")
+    if colon:
+        return MIMEText(text, kind)
+    part = MIMEApplication(b"x")
+    part.add_header("Content-Disposition", "inline", filename=parts)
+    return part
+
+
+@pytest.mark.parametrize(("parts", "text"), MAILS)
+def test_all_texts_of_an_e_mail_are_read(read, parts, text):
+    mail = _mail_part(parts)
+    mail["To"] = "Lee"
+    assert read(bytes(mail), "a.eml").text == f"To: Lee\n\n{text}"
 
 
 SUBTITLES = {
@@ -115,4 +153,26 @@ def test_text_of_which_most_lines_have_columns_is_a_table(read, name, content, e
 def test_line_breaks_of_short_pages_and_mails_part_lines(read):
     page = "<p>To order:<br>- 5 mL\nLB<br/>Due: 3 May<br><br>Lee</p><pre>a<br>b</pre>"
     text = "To order:\n- 5 mL LB\nDue: 3 May\n\nLee\n\n```\na\nb\n```"
+    assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == text
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (
+            "<table><tr><td><p>M9</p><p>glycerol</p></td><td>H<sub>2</sub>O<ul><li>a<li>b</ul></td>",
+            "M9 glycerol | H2O - a - b",
+        ),
+        (
+            "<a href=x><h3>Gels</h3><div>Room 4</div></a><font><p>a</p><p>b</p></font>",
+            "### Gels\n\nRoom 4\n\na\n\nb",
+        ),
+        ("<p><b>In</b><span> LB<o:p></o:p></span></p>", "In LB"),
+        (
+            "<table><tr><td><h2>News</h2><p>A gel.</p><p>A pH.</p></td><td></td></tr></table>",
+            "## News\n\nA gel.\n\nA pH.",
+        ),
+    ],
+)
+def test_blocks_in_cells_links_and_layout_tables_part_words(read, page, text):
     assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == text
