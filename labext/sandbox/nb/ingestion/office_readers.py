@@ -37,8 +37,9 @@ _EXCEL_CURRENCY = re.compile(r'["\\]?([$€£¥]|[A-Z]{3})(["\\ ]*)[#0].*')
 _EXCEL_DIGITS = re.compile(r"0{2,}")
 """The number format of a code with zeros before it, such as `00042`."""
 
-_MAX_EXCEL_ROWS = 1 << 20
-"""Rows of a sheet; openpyxl yields each row up to the last number, which a file can make up."""
+_MAX_SHEET_ROWS = 1 << 20
+"""Rows of a sheet in Excel and LibreOffice; openpyxl yields each one up to the last number, which a
+file can make up."""
 
 _FORMULA_WITHOUT_VALUE = re.compile(
     rb'<c\b(?![^<>]*\bt="str")[^<>]*>\s*<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
@@ -47,7 +48,7 @@ _FORMULA_WITHOUT_VALUE = re.compile(
 
 _MAX_SEARCHED_BYTES = 64 << 20
 _MAX_REPEATED_CELLS = 100
-"""Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
+"""Maximum copies of a cell or an empty row; spreadsheets repeat the empty ones to the last one."""
 
 _SLIDE_LIST_KINDS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 """Kinds of numbers by the beginning of their names, such as `alphaLcPeriod`."""
@@ -72,12 +73,13 @@ def open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
 
 def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:
     """Read a PowerPoint presentation: a page for each slide, with its notes."""
-    import pptx
+    from pptx.package import Package
 
     pages: list[tuple[int, str]] = []
     titles: list[str] = []
     with open_package(file, "presentation"), file.path.open("rb") as stream:
-        slides = pptx.Presentation(stream).slides
+        # pptx.Presentation() refuses slide shows and templates.
+        slides = Package.open(stream).main_document_part.presentation.slides
         for number, slide in enumerate(slides, 1):
             on_stage(f"slide {number} of {len(slides)}")
             title = slide.shapes.title
@@ -154,14 +156,15 @@ def _diagram_text(relation: Any) -> str:
 
 
 def _chart_table(chart: Any) -> str:
-    """Return a chart as a table: a column for each series, a row for each category."""
+    """Return a chart's titles and its table: a column for each series, a row for each category."""
+    titles = (title.xpath("string()").strip() for title in chart.element.iter("{*}title"))
     series = [*chart.element.iter("{*}ser")]
     categories = next((_points(one, "cat", "xVal") for one in series), {})
     columns = [_points(one, "val", "yVal") for one in series]
     header = ["", *(" ".join(_points(one, "tx").values()) for one in series)]
     places = dict.fromkeys(place for points in [categories, *columns] for place in points)
     rows = ([points.get(place, "") for points in [categories, *columns]] for place in places)
-    return reading.format_table([header, *rows])
+    return "\n\n".join(filter(None, [*titles, reading.format_table([header, *rows])]))
 
 
 def _points(series: Any, *names: str) -> dict[str, str]:
@@ -205,7 +208,7 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
             for sheet in book.worksheets:
                 on_stage(f"sheet {sheet.title}")
                 sheet.reset_dimensions()  # some programs write wrong dimensions
-                rows = sheet.iter_rows(max_row=_MAX_EXCEL_ROWS)
+                rows = sheet.iter_rows(max_row=_MAX_SHEET_ROWS)
                 table = _limited_table((map(_excel_cell, row) for row in rows), file.max_bytes)
                 sheets.append(f"# {sheet.title}\n\n{table}" if table else "")
     return Document([(None, "\n\n".join(filter(None, sheets)))], remark=remark)
@@ -279,6 +282,7 @@ _ODF_SPREADSHEET = _ODF % ("office", "spreadsheet")
 _ODF_TABLE = _ODF % ("table", "table")
 _ODF_ROW = _ODF % ("table", "table-row")
 _ODF_CELLS = (_ODF % ("table", "table-cell"), _ODF % ("table", "covered-table-cell"))
+_ODF_VALUES = ("value", "string-value", "date-value", "time-value", "boolean-value")
 _ODF_PAGE = _ODF % ("drawing", "page")
 _ODF_CLASS = _ODF % ("presentation", "class")
 _ODF_STYLE = _ODF % ("text", "style-name")
@@ -426,7 +430,8 @@ def _odf_blocks(parent: Any) -> Iterator[str]:
         elif element.tag == _ODF_TABLE:
             if parent.tag == _ODF_SPREADSHEET:
                 if table := "\n".join(reading.sheet_lines(_odf_rows(element))):
-                    yield f"# {element.get(_ODF % ('table', 'name'))}\n\n{table}"
+                    name = element.get(_ODF % ("table", "name"))
+                    yield f"# {name}\n\n{table}" if name else table
             elif table := reading.format_table(_odf_rows(element)):
                 yield table
         elif element.get(_ODF_CLASS) == "title":
@@ -461,17 +466,25 @@ def _odf_rows(table: Any) -> Iterator[list[str]]:
     for element in table:
         if element.tag == _ODF_ROW:
             cells = (
-                _repeated(cell, "columns", " ".join(_odf_blocks(cell)))
+                _repeated(cell, "columns", _odf_cell(cell), _MAX_REPEATED_CELLS)
                 for cell in element.iterchildren(*_ODF_CELLS)
             )
-            yield from _repeated(element, "rows", [*chain.from_iterable(cells)])
+            row = [*chain.from_iterable(cells)]
+            limit = _MAX_SHEET_ROWS if any(row) else _MAX_REPEATED_CELLS
+            yield from _repeated(element, "rows", row, limit)
         elif element.tag != _ODF_TABLE:
             yield from _odf_rows(element)
 
 
-def _repeated(element: Any, kind: str, value: T) -> list[T]:
+def _odf_cell(cell: Any) -> str:
+    """Return the text of a cell, or its value, of which some programs write no text."""
+    values = (cell.get(_ODF % ("office", name), "") for name in _ODF_VALUES)
+    return " ".join(_odf_blocks(cell)) if len(cell) else next(filter(None, values), "")
+
+
+def _repeated(element: Any, kind: str, value: T, limit: int) -> list[T]:
     count = int(element.get(_ODF % ("table", f"number-{kind}-repeated"), "1"))
-    return [value] * min(count, _MAX_REPEATED_CELLS)
+    return [value] * min(count, limit)
 
 
 def read_epub(file: SourceFile, on_stage: OnStage) -> Document:

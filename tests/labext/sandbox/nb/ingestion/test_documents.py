@@ -14,6 +14,7 @@ from labext_test_documents import docx, pdf, saved, zip_archive
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
+from pptx.opc.constants import CONTENT_TYPE
 from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
 from pptx.oxml import parse_xml
@@ -124,10 +125,21 @@ def test_charts_of_slides_are_tables(read, kind):
     presentation, shapes = blank_slide()
     shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Yields"
     chart = shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9, 9, data).chart
+    chart.chart_title.text_frame.text = "Growth at 37 °C"
+    chart.value_axis.axis_title.text_frame.text = "OD at 600 nm"
     next(chart.element.iter("{*}barChart")).tag = f"{chart.element.tag.split('}')[0]}}}{kind}"
     assert read(saved(presentation)).text == (
-        "Yields\n\n | OD600 | GFP\nglucose | 0.5 | 12\narabinose |  | 340"
+        "Yields\n\nGrowth at 37 °C\n\nOD at 600 nm\n\n"
+        " | OD600 | GFP\nglucose | 0.5 | 12\narabinose |  | 340"
     )
+
+
+@pytest.mark.parametrize("kind", [CONTENT_TYPE.PML_SLIDESHOW_MAIN, CONTENT_TYPE.PML_TEMPLATE_MAIN])
+def test_slide_shows_and_templates_are_read(read, kind):
+    presentation, shapes = blank_slide()
+    shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Yields"
+    presentation.part._content_type = kind
+    assert read(saved(presentation), "a.ppsx").text == "Yields"
 
 
 def test_shapes_with_formulas_and_diagrams_of_slides_are_read(read):
@@ -175,7 +187,7 @@ def test_sheets_are_tables_under_their_names(read):
 
 
 def test_rows_of_a_sheet_beyond_those_of_excel_are_not_read(read, monkeypatch):
-    monkeypatch.setattr(office_readers, "_MAX_EXCEL_ROWS", 100)
+    monkeypatch.setattr(office_readers, "_MAX_SHEET_ROWS", 100)
     book = openpyxl.Workbook()
     book.active.cell(100, 1, "last")
     book.active.cell(101, 1, "beyond")
@@ -398,6 +410,15 @@ def test_rows_of_open_document_tables_keep_their_columns_and_are_read_once(read)
         )
     )
     assert result.text == "# Yields\n\na |  | x\nb\nb"
+
+
+def test_repeated_rows_and_values_without_text_of_a_spreadsheet_are_read(read):
+    row = (
+        '<table:table-row table:number-rows-repeated="150"><table:table-cell '
+        'office:value="0.5"/><table:table-cell office:date-value="2026-01-05"/></table:table-row>'
+    )
+    body = f"<office:spreadsheet><table:table>{row}</table:table></office:spreadsheet>"
+    assert read(open_document(body)).text.splitlines() == ["0.5 | 2026-01-05"] * 150
 
 
 def test_slides_of_an_open_document_are_pages(read):
