@@ -108,10 +108,24 @@ _TYPESET = (
     "//*[@aria-hidden='true'][not(.//math)]"
 )
 _UNSEEN = (
-    "//span[contains(@class, 'mw-editsection')] | //body//*[@hidden and @hidden != 'until-found' "
-    "and not(@role = 'tabpanel' or @id = //@aria-controls)]"
+    "//span[contains(@class, 'mw-editsection')] | //*[contains(@class, 'linenos')] | "
+    "//a[contains(@class, 'headerlink') or . = '¶' or . = '#'] | //body//*"
+    "[@hidden and @hidden != 'until-found' and not(@role = 'tabpanel' or @id = //@aria-controls)]"
 )
-"""XPath of hidden elements, except those that a click shows, and the edit links of Wikipedia."""
+"""XPath of hidden elements, except those that a click shows, of the edit links of Wikipedia, and of
+line numbers of code and links beside headings."""
+
+_DOCUMENT_PROGRAM = re.compile(
+    r"(?i)\b(?:pandoc|quarto|microsoft (?:word|excel)|(?:libre|open)office|org mode|asciidoctor|"
+    r"latexml|pdoc|docutils|documentation_options)\b"
+)
+"""Programs whose pages are documents: in their main element, all text belongs to them."""
+
+_PROGRAMS = (
+    "//meta[@name = 'generator' or @name = 'Generator']/@content | "
+    "//script/@src[contains(., 'documentation_options')]"  # Sphinx
+)
+_DOCUMENTS = "//article", "//*[@role='main']", "//main", "//body"
 
 _FOOTNOTES = (
     "//*[@role='doc-endnotes' or @role='doc-footnote' or starts-with(@id, 'sdfootnote') or "
@@ -222,7 +236,7 @@ def _html_title(tree: Any) -> str | None:
 
 
 def _main_text(tree: Any) -> str:
-    """Return the main text found by trafilatura, or all text of a short page, with headings.
+    """Return the main text found by trafilatura, or all text of documents and short pages.
 
     trafilatura's Markdown escapes characters, as in `pBAD\\_33`, which search and quotations would
     not find; in its plain text, headings are lines like others, so they are marked before.
@@ -230,6 +244,8 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
+    if any(map(_DOCUMENT_PROGRAM.search, tree.xpath(_PROGRAMS))):
+        return "\n\n".join(_visible_blocks(_document(tree)))
     for figure in tree.xpath(f"//figure | //blockquote[.//table] | {_REMARKS}"):
         figure.tag = "div"  # others lose their text
     for caption in tree.xpath("//figcaption | //div[contains(@class, 'caption')]"):
@@ -267,6 +283,14 @@ def _main_text(tree: Any) -> str:
     text = _MARKED_HEADING.sub(lambda line: f"\n{'#' * int(line[1])} {line[2]}\n", str(text))
     text = _MARKED_ITEM.sub(r"\1", _OTHER_MARK.sub("", text))
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _document(tree: Any) -> Any:
+    """Return the element of a page of documentation that has its text, without navigation."""
+    for navigation in tree.xpath("//nav | //*[@role='navigation']"):
+        navigation.drop_tree()
+    found = (tree.xpath(path) for path in _DOCUMENTS)
+    return next((elements[0] for elements in found if len(elements) == 1), tree)
 
 
 def _join_lines(heading: Any) -> None:

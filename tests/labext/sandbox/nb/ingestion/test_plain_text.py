@@ -176,3 +176,28 @@ def test_line_breaks_of_short_pages_and_mails_part_lines(read):
 )
 def test_blocks_in_cells_links_and_layout_tables_part_words(read, page, text):
     assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == text
+
+
+DOCUMENT = """<html><head>%s</head><body><nav>Menu</nav><div role="main">
+<h1>Gels <a href="#a">¶</a></h1>
+<p>{filler}</p><table><caption>Table 1</caption><tr><td>a</td><td>b</td></tr></table>
+<aside>Safety</aside><div class="related">Buffers</div><div class="topic"><p>Aims</p></div>
+<table><tr><td class="linenos"><pre>1</pre></td><td><pre>run()</pre></td></tr></table>
+<aside role="doc-footnote"><p>Lee 2015.</p></aside></div><footer>Imprint</footer></body></html>"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<script src="_static/documentation_options.js?v=1"></script>',
+        '<meta name=Generator content="Microsoft Word 15 (filtered)">',
+        '<meta name="generator" content="pandoc">',
+    ],
+)
+def test_all_text_of_a_document_that_a_program_has_written_as_html_is_read(read, head):
+    filler = "The gel is run at 100 volts for an hour. " * 20
+    page = (DOCUMENT % head).format(filler=filler).encode()
+    assert read(page, "a.html").text == (
+        f"# Gels\n\n{filler.strip()}\n\nTable 1\n\na | b\n\nSafety\n\nBuffers\n\nAims\n\n"
+        "```\nrun()\n```\n\nLee 2015."
+    )
