@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -124,18 +125,28 @@ def _path(raw: Raw, scope: Namespace) -> Path:
 
 def expand_pattern(path: Path) -> list[Path]:
     """Return the files that match a pattern such as `data/*.pdb`; any other path as it is."""
-    import glob
-
     # Unlike Path.exists, os.path.exists accepts names that are too long.
     if os.path.exists(path) or not glob.has_magic(str(path)):
         return [path]
-    matches = sorted(glob.glob(str(path), recursive=True))
-    files = [Path(match) for match in matches if Path(match).is_file()]
+    files = sorted(file for file in {*_matches(path)} if file.is_file())
     if not files:
         raise InputError(
             f"No file matches {path}.", "Check the path; it is relative to the notebook's folder."
         )
     return files
+
+
+def _matches(pattern: Path) -> Iterator[Path]:
+    """Yield the paths that match a pattern; `**` follows no links, which may lead back upwards."""
+    if "**" not in pattern.parts:
+        yield from map(Path, glob.glob(str(pattern)))
+        return
+    place = pattern.parts.index("**")
+    rest = pattern.parts[place + 1 :] or ("*",)
+    for top in glob.glob(str(Path(*pattern.parts[:place]))):
+        for folder, names, _ in os.walk(top):
+            names[:] = (name for name in names if not name.startswith("."))
+            yield from _matches(Path(glob.escape(folder), *rest))
 
 
 def _variable(raw: Raw, scope: Namespace) -> Any:

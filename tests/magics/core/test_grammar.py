@@ -579,3 +579,21 @@ def test_unconfirmed_deletion_names_all_objects() -> None:
     names = [f"job{n}" for n in range(7)]
     with pytest.raises(InputError, match=", ".join(names)):
         output.confirm_destruction("delete", names, yes=False, preview=False)
+
+
+def test_recursive_pattern_follows_no_links_to_folders_and_finds_no_hidden_files(
+    tmp_path: Path,
+) -> None:
+    for name in ("a[1]/b/c.txt", "a[1]/.hidden/c.txt", "d.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for link in ("up", "again"):
+        (tmp_path / "a[1]" / link).symlink_to(tmp_path)
+    (tmp_path / "link.txt").symlink_to("d.txt")
+    everything = [tmp_path / name for name in ("a[1]/b/c.txt", "d.txt", "link.txt")]
+    for pattern in ("**/*.txt", "**", "**/**/*.txt"):
+        assert value_types.expand_pattern(tmp_path / pattern) == everything
+    assert value_types.expand_pattern(tmp_path / "a*/up/*.txt") == [
+        tmp_path / "a[1]/up/d.txt",
+        tmp_path / "a[1]/up/link.txt",
+    ]
