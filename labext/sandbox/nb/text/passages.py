@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise, zip_longest
+from itertools import accumulate, chain, pairwise, zip_longest
 
 MIN_LENGTH, MAX_LENGTH = 450, 950
 """Characters of a passage, with a gap between words as one; the last of a page may be shorter."""
@@ -255,8 +256,8 @@ def _split_page(page: int | None, text: str, path: dict[int, str]) -> Iterator[P
             beginning += len(text[beginning:end]) - len(text[beginning:end].lstrip())
             next_heading = next(headings)
         parts = [path[level] for level in sorted(path)]
-        header = layout.rows.get(_line_start(text, start))
-        if header is not None and text[header[0] : start].strip():
+        header = layout.rows.get(_line_start(text, start)) if layout.rows else None
+        if header is not None and text[header[0] : min(start, header[0] + MAX_LENGTH)].strip():
             parts.append(header[1])
         yield PassageText(text[start:end], page, PATH_SEPARATOR.join(parts))
         while next_heading[0] < end:
@@ -304,9 +305,10 @@ def _parse_layout(text: str) -> _Layout:
             )
         is_row = heading is None and _ROW.match(line) is not None
         if is_row:
+            between = stripped[header_number + 1 : min(number, header_number + 3)]
             if header is None:
                 header, header_number = (start, row_text(line)), number
-            elif not "".join(stripped[header_number + 1 : number][:2]).strip("|-: "):
+            elif not "".join(between).strip("|-: "):
                 header = (header[0], join_headers(header[1], line) or header[1])
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
@@ -380,12 +382,15 @@ def _is_underline(line: str, after: str) -> bool:
 
 def _passage_spans(text: str, layout: _Layout) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each passage of a page."""
-    words = [match.span() for match in _WORD.finditer(text)]
-    lengths = [0, *accumulate(end - start + 1 for start, end in words)]
+    spans = (match.span() for match in _WORD.finditer(text))
+    words = array("Q", chain.from_iterable(spans))  # a list of pairs takes 25 times the text
+    count = len(words) // 2
+    sizes = (words[place + 1] - words[place] + 1 for place in range(0, len(words), 2))
+    lengths = array("Q", accumulate(sizes, initial=0))
     first = 0
-    while first < len(words):
+    while first < count:
         if lengths[-1] - lengths[first] <= MAX_LENGTH:
-            last = len(words) - 1
+            last = count - 1
         else:
             latest = bisect_right(lengths, lengths[first] + MAX_LENGTH) - 2
             earliest = bisect_right(lengths, lengths[first] + MIN_LENGTH) - 2
@@ -394,14 +399,13 @@ def _passage_spans(text: str, layout: _Layout) -> Iterator[tuple[int, int]]:
                 range(max(earliest, first), max(latest, first) + 1),
                 key=lambda word: (_cut_quality(text, words, word, layout), word),
             )
-        yield words[first][0], words[last][1]
+        yield words[2 * first], words[2 * last + 1]
         first = last + 1
 
 
-def _cut_quality(text: str, words: list[tuple[int, int]], word: int, layout: _Layout) -> int:
-    """Return the quality of a cut after a word."""
-    start, end = words[word]
-    following = words[word + 1][0]
+def _cut_quality(text: str, words: array[int], word: int, layout: _Layout) -> int:
+    """Return the quality of a cut after a word; `words` has the start and the end of each."""
+    start, end, following = words[2 * word : 2 * word + 3]
     gap = text[end:following]
     if "\n" in gap:
         line = _line_start(text, following)

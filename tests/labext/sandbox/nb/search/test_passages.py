@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import example, given
@@ -141,10 +142,18 @@ def test_passage_within_a_table_has_the_header_of_the_table() -> None:
     assert {*others} == {"Enzymes › enzyme | site"}
 
 
-def test_long_line_of_a_table_is_split_in_linear_time() -> None:
+@pytest.mark.parametrize("table", ["| " * 100_000, f"{'a' * 32} | {'b' * 32}\n" * 200_000])
+def test_long_table_is_split_in_linear_time(table: str) -> None:
     started = time.process_time()
-    assert len(split_passages([(None, "| " * 100_000)])) > 130
+    assert len(split_passages([(None, table)])) > 130
     assert time.process_time() - started < 5.0
+
+
+def test_long_text_is_split_in_little_memory() -> None:
+    tracemalloc.start()
+    split_passages([(None, "word " * 100_000)])
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
 
 
 def test_passages_of_a_transcript_have_the_mean_confidence_of_their_words() -> None:
