@@ -155,7 +155,8 @@ def _page_count(count: int, total: int) -> str:
 def _no_text(pages: Sequence[_Page]) -> UnreadableError:
     count = f"{len(pages)} page{'s' if len(pages) > 1 else ''}"
     if not any(page.is_scanned for page in pages):
-        return UnreadableError(f"Its {count} are blank: check that it is the right file.")
+        verb = "are" if len(pages) > 1 else "is"
+        return UnreadableError(f"Its {count} {verb} blank: check that it is the right file.")
     if text_recognition.is_installed():
         return UnreadableError(
             f"No text was recognized on its {count}: if there is some, scan it at 300 dpi or more."

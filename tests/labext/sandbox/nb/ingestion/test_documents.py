@@ -486,6 +486,7 @@ def test_all_visible_text_of_a_chapter_is_read(read, body, expected):
     [
         (pdf(["Secret."], encrypted=True), "encrypted"),
         (pdf(["", "", ""]), "Its 3 pages are blank: check that it is the right file."),
+        (pdf([""]), "Its 1 page is blank"),
         (b"%PDF-1.7\nrubbish", "broken"),
         (pdf(["Text."])[:120], "broken"),
         (docx(["Text."])[:-100], "broken"),
