@@ -73,7 +73,8 @@ def executor_options(command: Any) -> Any:
 @click.option(
     "--adopt-empty",
     is_flag=True,
-    help="Start although the database is empty or damaged; its files are moved to quarantine.",
+    help="Start although the database is empty or damaged (its files are moved to quarantine), or "
+    "its files are missing.",
 )
 def start(sandbox: Sandbox) -> Result:
     """Start the services, unless they run.

@@ -133,7 +133,8 @@ def _storage(command: Any) -> Any:
 @click.option(
     "--adopt-empty",
     is_flag=True,
-    help="Start although the database is empty or damaged; its files are moved to quarantine.",
+    help="Start although the database is empty or damaged (its files are moved to quarantine), or "
+    "its files are missing.",
 )
 @click.option("--detach", is_flag=True, help="Return once the services answer.")
 def start(server: Server, detach: bool, **options: Any) -> Result:

@@ -57,6 +57,7 @@ from labext.sandbox.core.service_protocol import Certificate, Options, Service, 
 from labext.sandbox.core.startup_checks import (
     Quarantine,
     check_database,
+    check_files,
     check_no_sample_accounts,
     exclusive_database,
     explain_failure,
@@ -299,6 +300,8 @@ class Host:
             check_no_sample_accounts(self._services, sites, self._folder)
         folders = {service.name: [*service.data_folders] for service in self._services}
         notices = [self._storage.check(folders)]
+        if not self._adopt_empty:
+            check_files(self._services, sites, self._folder)
         for service in self._services:
             service.seed(sites[service.name])
             quarantine_orphans(service, sites[service.name], self._folder, self._quarantine)

@@ -82,8 +82,8 @@ class Sandbox:
             `server.key`.
         allow_plaintext: whether the connection to a scheduler on another machine may be
             unencrypted.
-        adopt_empty: start although the database is empty or damaged; existing files are moved to
-            the folder `quarantine`.
+        adopt_empty: start although the database is empty or damaged, and existing files are moved
+            to the folder `quarantine`; or although the files of a PostgreSQL database are missing.
         database_url: the address of a PostgreSQL database, `postgresql+psycopg://…`, which keeps
             the data instead of a SQLite file in the folder; None as for `rate`. The folder
             remembers it.

@@ -166,6 +166,10 @@ class Service(ABC):
         """Return whether an account exists that `seed` creates in a sandbox only."""
         return False
 
+    def records_files(self, site: Site) -> bool:  # noqa: ARG002
+        """Return whether a row of the database belongs to a file of a user."""
+        return False
+
     def orphans(self, site: Site) -> Iterable[Path]:  # noqa: ARG002
         """Return the entries of `data_folders` that have no row."""
         return ()

@@ -14,6 +14,7 @@ from sqlalchemy import inspect, select
 from sqlalchemy.exc import DBAPIError
 
 from labext import messages
+from labext.actions import parameter
 from labext.errors import LabextError, SetupError, StorageError
 from labext.sandbox.core import postgresql
 from labext.sandbox.core.data_folder import DataFolder, has_content, list_entries, remove_path
@@ -117,6 +118,30 @@ def check_no_sample_accounts(
                 "sample accounts, which a server must not have.",
                 "Start the server with a new folder and database, or run `labext sandbox start` "
                 "to use these data on this machine only.",
+            )
+
+
+def check_files(services: Sequence[Service], sites: Mapping[str, Site], folder: DataFolder) -> None:
+    """Check that the data folder has files if a PostgreSQL database has records of files.
+
+    A new folder, or one whose disk is not mounted, would get the files of the next users.
+
+    Raises:
+        StorageError: it has none.
+    """
+    if not folder.uses_postgresql or any(
+        list_entries(sites[service.name].folder / name)
+        for service in services
+        for name in service.data_folders
+    ):
+        return
+    for service in services:
+        site = sites[service.name]
+        if not site.files.is_remote and service.records_files(site):
+            raise StorageError(
+                f"The files of the database {folder.database_name} are not in {folder.path}.",
+                f"Start the {folder.kind} with the data folder that has them, or restore a backup. "
+                f"{parameter('adopt_empty')} starts it without the files.",
             )
 
 

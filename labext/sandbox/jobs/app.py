@@ -62,6 +62,10 @@ class JobService(Service):
         """Return whether the student or the teacher exists."""
         return seed.has_sample_accounts(site)
 
+    def records_files(self, site: Site) -> bool:
+        """Return whether there is an uploaded file, or a job with results."""
+        return job_files.has_records(site)
+
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return the uploaded files and job folders without a database row."""
         return job_files.find_orphans(site)

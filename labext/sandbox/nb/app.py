@@ -246,6 +246,10 @@ class NotebookService(Service):
         with site.database.write() as session:
             full_text.build_index(session)
 
+    def records_files(self, site: Site) -> bool:
+        """Return whether there is an uploaded source, or an episode with audio."""
+        return files.has_records(site)
+
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return uploaded files without a source, and audio files without an episode."""
         return [*files.orphaned_files(site)]

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
@@ -112,6 +112,13 @@ def prepare_episodes(site: Site) -> None:
             episode = session.get_one(Episode, identifier)
             episode.status, episode.reason = FAILED, "The audio file no longer exists; retry it."
             episode.duration = episode.size = None  # the transcript is kept until the retry
+
+
+def has_records(site: Site) -> bool:
+    """Return whether there is an uploaded source, or an episode with audio."""
+    audio = exists().where(Episode.status == COMPLETED)
+    with site.database.read() as session:
+        return bool(session.scalar(select(exists().where(Source.kind == "upload") | audio)))
 
 
 def orphaned_files(site: Site) -> Collection[Path]:

@@ -197,6 +197,12 @@ class FileStorageSetup:
             record = FileStorage(storage=uuid4().hex, url=self.settings.url)
             with self._database.write() as session:
                 session.add(record)
+        elif found is None and has_files and record.url == self.settings.url:
+            raise SetupError(
+                f"The storage {record.url} is empty; it had the files of this database.",
+                "Check that it is mounted, or restore a backup with "
+                f"`{self._folder.command('restore', 'FILE', '--yes')}`.",
+            )
         elif found is None and has_files:
             raise SetupError(
                 f"The storage {self.settings.url} is empty, but the files of this database are in "

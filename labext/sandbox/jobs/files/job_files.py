@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
@@ -88,6 +88,13 @@ def prepare_folders(site: Site) -> None:
             shutil.rmtree(site.folder / name, ignore_errors=True)
     for name in (*DATA_FOLDERS, "incoming"):
         (site.folder / name).mkdir(parents=True, exist_ok=True)
+
+
+def has_records(site: Site) -> bool:
+    """Return whether there is an uploaded file, or a job with results."""
+    results = exists().where(Job.bytes > 0)
+    with site.database.read() as session:
+        return bool(session.scalar(select(exists().where(UploadedFile.id > 0) | results)))
 
 
 def find_orphans(site: Site) -> list[Path]:

@@ -159,6 +159,13 @@ def test_store_serves_one_database_and_a_database_one_store(machines, settings, 
     with pytest.raises(SetupError, match=message) as refused:
         _check(one, StorageSettings(f"file://{tmp_path}/empty"))
     assert settings.url in refused.value.next_step
+    (tmp_path / "store").rename(tmp_path / "mounted")
+    (tmp_path / "store").mkdir()
+    with pytest.raises(SetupError, match="it had the files of this database") as refused:
+        _check(one)
+    assert "mounted" in refused.value.next_step
+    (tmp_path / "store").rmdir()
+    (tmp_path / "mounted").rename(tmp_path / "store")
     _check(one)  # as at the last start
     one.folder.storage.unlink()
     with pytest.raises(SetupError, match=f"are in {settings.url}, not in the data folder"):

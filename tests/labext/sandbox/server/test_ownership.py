@@ -14,6 +14,7 @@ import requests
 from tls_server import issue, make_server, post_notebook
 from waiting import wait_until
 
+from labext import JobsClient
 from labext.errors import ConflictError, ServiceError, SetupError
 from labext.sandbox import Sandbox
 from labext.sandbox.core.postgresql import DatabaseLock
@@ -60,6 +61,25 @@ def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_
     with pytest.raises(ServiceError, match="sample accounts") as refused:
         new_server(url, services=JOBS)
     assert "labext sandbox start" in refused.value.next_step
+
+
+def test_folder_without_the_files_of_the_database_is_refused(postgresql_server, tmp_path):
+    url = postgresql_server.new_database()
+    file = tmp_path / "a.txt"
+    file.write_text("content")
+    with (
+        Sandbox(tmp_path / "box", database_url=url, services=JOBS) as box,
+        JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs,
+    ):
+        jobs.upload(file)
+    other = Sandbox(tmp_path / "new", database_url=url, services=JOBS)
+    with pytest.raises(ServiceError, match=f"are not in {other.data_dir}") as refused:
+        other.start()
+    assert "adopt_empty" in refused.value.next_step
+    with Sandbox(tmp_path / "new", database_url=url, services=JOBS, adopt_empty=True) as adopted:
+        assert adopted.status().running
+    with Sandbox(tmp_path / "box", services=JOBS) as box:
+        assert box.status().running
 
 
 @pytest.mark.sqlite
