@@ -122,14 +122,17 @@ def check_no_sample_accounts(
 
 
 def check_files(services: Sequence[Service], sites: Mapping[str, Site], folder: DataFolder) -> None:
-    """Check that the data folder has files if a PostgreSQL database has records of files.
+    """Check that a new data folder has files if a PostgreSQL database has records of files.
 
-    A new folder, or one whose disk is not mounted, would get the files of the next users.
+    It would get the files of the next users. A folder that has the address of the database is not
+    new: the services have started with it.
 
     Raises:
         StorageError: it has none.
     """
-    if not folder.uses_postgresql or any(
+    if not folder.uses_postgresql or folder.database_url_file.exists():
+        return
+    if any(
         list_entries(sites[service.name].folder / name)
         for service in services
         for name in service.data_folders

@@ -76,10 +76,11 @@ def test_folder_without_the_files_of_the_database_is_refused(postgresql_server, 
     with pytest.raises(ServiceError, match=f"are not in {other.data_dir}") as refused:
         other.start()
     assert "adopt_empty" in refused.value.next_step
-    with Sandbox(tmp_path / "new", database_url=url, services=JOBS, adopt_empty=True) as adopted:
-        assert adopted.status().running
-    with Sandbox(tmp_path / "box", services=JOBS) as box:
-        assert box.status().running
+    with Sandbox(tmp_path / "new", database_url=url, services=JOBS, adopt_empty=True):
+        pass
+    for known in ("new", "box"):
+        with Sandbox(tmp_path / known, services=JOBS) as box:
+            assert box.status().running
 
 
 @pytest.mark.sqlite
