@@ -269,7 +269,7 @@ class Sources(Resource):
     def has_content(self, source: str, path: Path | str) -> bool | None:
         """Return True if the content of a source's original equals that of a local file.
 
-        Above 1 MiB, only the sizes are compared. None if the original is not available.
+        Above 64 MiB, only the sizes are compared. None if the original is not available.
         """
         request = self._backend.original(self.find(source))
         return uploads.has_content(self._executor, request, uploads.validate_file(path))

@@ -295,13 +295,19 @@ def test_file_name_survives_renaming_by_the_server(nb, replay, tmp_path):
     assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
 
 
-def test_large_files_are_compared_by_size(nb, tmp_path, monkeypatch):
+def test_files_are_compared_by_content_and_very_large_ones_by_size(nb, tmp_path, monkeypatch):
     file = tmp_path / "scan.txt"
     file.write_text("One scan.")
     added = nb.sources.add_file(file, process_async=False)["id"]
     assert nb.sources.has_content(added, file) is True
     file.write_text("Two scan.")
     assert nb.sources.has_content(added, file) is False
+    file.write_text("ACGT" * 2**19)
+    long = nb.sources.add_file(file, process_async=False)["id"]
+    assert nb.sources.has_content(long, file) is True
+    file.write_text("ACGT" * (2**19 - 1) + "ACGA")
+    assert nb.sources.has_content(long, file) is False
+    file.write_text("Two scan.")
     monkeypatch.setattr("labext.nb.uploads.MAX_COMPARED_BYTES", 8)
     assert nb.sources.has_content(added, file) is True
     file.write_text("Two scans.")
