@@ -21,7 +21,7 @@ _ESCAPED = re.compile(
 
 
 def strip_control(text: str) -> str:
-    """Return `text` with these characters replaced by U+FFFD."""
+    """Return `text` with control characters, direction marks and surrogates as U+FFFD."""
     return _CONTROL.sub(REPLACEMENT, text)
 
 

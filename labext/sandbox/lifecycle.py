@@ -328,16 +328,16 @@ class Sandbox:
             database.drop_tables()
 
     def backup(self, file: str | Path) -> BackupResult:
-        """Back up the sandbox to a new file, also while it runs; see `backup.back_up`."""
+        """Back up the sandbox, also while it runs, to a new file that only its owner can read."""
         check_system()
         from labext.sandbox.core.backup import back_up
 
         return back_up(self._folder, Path(file))
 
     def restore(self, file: str | Path, *, replace: bool = False) -> RestoreResult:
-        """Restore a backup; see `labext.sandbox.core.restore.restore`.
+        """Restore a backup into the data folder.
 
-        With `replace` it is stopped first, and its data are replaced.
+        With `replace` the sandbox is stopped first, and its data are moved to `quarantine`.
         """
         check_system()
         from labext.sandbox.core.restore import check_backup, restore

@@ -72,7 +72,6 @@ class StructureViewer(LiveOutput):
 
     Attributes:
         compared: the structure that is superposed on it, or None.
-        rmsd: its root-mean-square deviation from this one in Å, or None.
     """
 
     def __init__(
