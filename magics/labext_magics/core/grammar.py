@@ -341,20 +341,31 @@ def _unexpected_argument(
     tokens: Sequence[Token],
 ) -> InputError:
     text, last = messages.shorten(_token_text(token)), next(reversed(typed), None)
-    if text.startswith("-") and not token.quoted:
+    if (
+        text.startswith(("-", "–", "—")) and not token.quoted
+    ):  # word processors replace -- by a dash
+        next_step = f"`{title} --help` lists its options."
+        options = [o.name for o in command.options]
         return InputError(
-            f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
+            f"`{title}` has no option `{text}`.",
+            messages.suggest(text.lstrip("-–—"), options, next_step, "`--{}`"),
         )
     next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
     pairs = _pair_options(command)
-    if "=" in text[1:] and pairs:
+    before = tokens[: tokens.index(token)]
+    if last in command.options and any(t.text.endswith("=") for t in (*before[-1:], token)):
+        next_step = "Write `=` without spaces around it."
+    elif "=" in text[1:] and pairs:
         next_step = f"Write {messages.join_all([f'`--{o} {text}`' for o in pairs], 'or')}."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
         raw = typed[last][-1]
         value = messages.shorten(str(raw))
         next_step = f"Put the text in quotes: `--{last.name} {_in_quotes(f'{value} {text}')}`."
         if last.kind.is_list and not raw.template:
-            next_step = f"Separate words by commas: `--{last.name} {value},{text}`. {next_step}"
+            rest = takewhile(lambda t: not t.is_option, tokens[tokens.index(token) :])
+            words = [w for w in (t.strip(",") for t in (value, *map(_token_text, rest))) if w]
+            joined = messages.shorten(",".join(words))
+            next_step = f"Separate words by commas: `--{last.name} {joined}`. {next_step}"
     elif command.instead and text[:1].isalnum():
         next_step = f"Did you mean `{command.instead} {text}`?"
     elif text.isidentifier() and any(o.name == "from" and o not in typed for o in command.options):

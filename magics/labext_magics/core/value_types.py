@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -152,7 +153,7 @@ def _matches(pattern: Path) -> Iterator[Path]:
 def _variable(raw: Raw, scope: Namespace) -> Any:
     value = _object(raw, scope)
     if raw.expression is not None:
-        return value
+        return _not_none(value, raw)
     if not value.isidentifier():
         if os.path.isfile(_path(raw, scope)):
             raise InputError(
@@ -165,20 +166,47 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
             f"`{typed}` is not a valid variable name.",
             f"Use braces for an expression: `{{{expression}}}`.",
         )
-    return scope.variable(value)
+    return _not_none(scope.variable(value), raw)
+
+
+def _not_none(value: Any, raw: Raw) -> Any:
+    """Return the value; None, which stands for an absent option, is refused."""
+    if value is None:
+        raise InputError(
+            f"`{messages.shorten(str(raw))}` is None.", "Check the cell that assigns it."
+        )
+    return value
+
+
+_WORD = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,"'][^,]*|))\s*(,|\Z)""")
+"""A word of a list, up to the comma after it; a word in quotes may contain commas."""
 
 
 def _comma_separated(raw: Raw, scope: Namespace) -> list[str]:
     """Parse comma-separated words, or an expression that evaluates to a list of them."""
     value = _object(raw, scope)
     if isinstance(value, str):
-        value = [word.strip() for word in value.split(",")]
-    elif isinstance(value, Mapping) or not isinstance(value, Iterable):
+        value = _split_words(value)
+    elif (
+        isinstance(value, Mapping)
+        or not isinstance(value, Iterable)
+        or getattr(value, "ndim", 1) != 1  # iterating over a DataFrame yields its columns
+    ):
         raise ValueError(value)
     words = list(value)
     if not words or not all(isinstance(word, str) and word for word in words):
         raise ValueError(value)
     return words
+
+
+def _split_words(text: str) -> Iterator[str]:
+    at, separator = 0, ","
+    while separator:
+        word = _WORD.match(text, at)
+        if word is None:
+            raise ValueError(text)
+        yield (word[1] or word[2] or word[3] or "").strip()
+        at, separator = word.end(), word[4]
 
 
 def _boolean(raw: Raw, scope: Namespace) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,7 @@ DEMO = Magic(
             [Parameter("TOOL", value_types.TOOL, "the tool", required=True)],
             [
                 Parameter("name", value_types.NEW_NAME, "its name"),
+                Parameter("with", value_types.comma_separated("A,B,…"), "other names"),
                 Parameter("set", value_types.SETTING, "a setting", many=True, dest="settings"),
                 Parameter("map", value_types.MAPPING, "a column", many=True),
                 Parameter("limit", value_types.INTEGER, "how many"),
@@ -102,6 +104,7 @@ def test_missing_arguments_have_empty_values() -> None:
     assert values("run digest") == {
         "tool": "digest",
         "name": None,
+        "with_": None,
         "settings": [],
         "map": [],
         "limit": None,
@@ -162,6 +165,21 @@ def test_columns_and_variables() -> None:
     assert parsed_values["map"] == [{"a": "my column"}, {"b": "c"}]
     assert parsed_values["from_"] is frame
     assert values("run x --from {[r]}", r=1)["from_"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("a,b", ["a", "b"]),
+        ("'a b , c'", ["a b", "c"]),
+        ("""'"a,b", #hash'""", ["a,b", "#hash"]),
+        ('''"'a,b',c d"''', ["a,b", "c d"]),
+        ("5',3'", ["5'", "3'"]),
+        ("{names}", ["a,b", "c"]),
+    ],
+)
+def test_words_of_a_list_are_split_at_commas_outside_quotes(typed: str, words: list[str]) -> None:
+    assert values(f"run x --with {typed}", names=np.array(["a,b", "c"]))["with_"] == words
 
 
 def test_path_in_the_home_of_an_unknown_user_is_refused() -> None:
@@ -266,6 +284,19 @@ def test_help_of_every_command_has_an_example(service: str) -> None:
         ("run x --from frame y", "does not take `y`", "shows its arguments"),
         ("run x --name two words", "does not take `words`", "`--name 'two words'`"),
         ("run x -n", "has no option `-n`", "--help"),
+        ("run x -limit 1", "has no option `-limit`", "`--limit`"),
+        ("run x \N{EM DASH}limit 1", "has no option `\N{EM DASH}limit`", "`--limit`"),
+        ("run x --limit = 1", "does not take `1`", "Write `=` without spaces"),
+        ("run x --set a= 1", "does not take `1`", "Write `=` without spaces"),
+        ("run x --set a = 1", "does not take `=`", "Write `=` without spaces"),
+        ("run x --with a , b --yes", "does not take `,`", "`--with a,b`"),
+        ("run x --with a, b", "does not take `b`", "`--with a,b`"),
+        ("run x --with a,", "comma-separated words, or {a list}, not `a,`", "--help"),
+        ("""run x --with '"a,b'""", 'not `"a,b`', "--help"),
+        ("""run x --with '"a"b'""", 'not `"a"b`', "--help"),
+        ("run x --with {table}", "not `{table}`", "--help"),
+        ("run x --from nothing", "`nothing` is None", "Check the cell"),
+        ("run x --from {nothing}", "`{nothing}` is None", "Check the cell"),
         ("say why not", "does not take `not`", '`%demo say "…"`'),
         ("run x --name a's b", "does not take `b`", '`--name "a\'s b"`'),
         ("run x --name a's\"c b", "does not take `b`", "`--name {'a\\'s\"c b'}`"),
@@ -303,7 +334,7 @@ def test_help_of_every_command_has_an_example(service: str) -> None:
 def test_invalid_value_is_one_line_with_a_next_step(
     line: str, expected_message: str, step: str
 ) -> None:
-    error = refused(line, frame=1)
+    error = refused(line, frame=1, nothing=None, table=pd.DataFrame({"a": ["b"]}))
     assert expected_message in error.message
     assert step in error.next_step
 
