@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ def register(ip: InteractiveShell) -> None:
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(_lazy_matcher(ip, name))
     ip.input_transformers_cleanup.insert(0, _rewrite_help)  # before that of cell magics
+    ip.input_transformers_post.append(_keep_assigned)
 
 
 def unregister(ip: InteractiveShell) -> None:
@@ -47,6 +49,8 @@ def _remove_magics(ip: InteractiveShell) -> None:
         ]
     if _rewrite_help in ip.input_transformers_cleanup:
         ip.input_transformers_cleanup.remove(_rewrite_help)
+    if _keep_assigned in ip.input_transformers_post:
+        ip.input_transformers_post.remove(_keep_assigned)
 
 
 _HELP_LINE = re.compile(
@@ -80,6 +84,33 @@ def _help_line(match: re.Match[str]) -> str:
         call = f"get_ipython().run_line_magic({name!r}, {match['text'] + '?'!r})"
         return f"{indent}{match['target'] or ''}{call}\n"
     return f"{indent}%{name} {text} --help\n"
+
+
+_ASSIGNED_LINE = re.compile(
+    rf"(?P<call>[^#]*= *get_ipython\(\)\.run_line_magic\('(?:{'|'.join(MAGICS)})', )"
+    r"""(?P<text>'(?:[^'\\]|\\.)*;(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*;(?:[^"\\]|\\.)*")\)\s*"""
+)
+
+
+def _keep_assigned(lines: list[str]) -> list[str]:
+    """Remove the `;` of `jobs = %jobs list;`, where nothing is displayed and None was assigned."""
+    return [
+        f"{match['call']}{_without_semicolon(match['text'])})\n" if match else line
+        for line, match in ((line, _ASSIGNED_LINE.fullmatch(line)) for line in lines)
+    ]
+
+
+def _without_semicolon(literal: str) -> str:
+    """Return the literal of a line's text without a final `;` and the comment after it."""
+    from labext.errors import InputError
+    from labext_magics.core.line import tokenize
+
+    text = ast.literal_eval(literal)
+    try:
+        tokenized = tokenize(text)
+    except InputError:  # raised again when the line runs
+        return literal
+    return repr(text[: tokenized.tokens[-1].end] if tokenized.silent else text)
 
 
 def _lazy_magic(ip: InteractiveShell, name: str) -> Any:

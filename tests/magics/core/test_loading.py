@@ -119,6 +119,24 @@ def test_question_mark_shows_help_unless_it_ends_a_typed_question(
     )
 
 
+@pytest.mark.parametrize(
+    ("cell", "line"),
+    [
+        ("jobs = %jobs list;", "list"),
+        ('made["a"] = %jobs list --since "1;d" ; # now', 'list --since "1;d"'),
+        ("if True:\n    jobs = %jobs list \\\n--limit 1;", "list  --limit 1"),
+        ("jobs = %jobs list --state 'a;'", "list --state 'a;'"),
+        ("jobs = %jobs list 'a;", "list 'a;"),
+        ("%jobs list;", "list;"),
+    ],
+)
+def test_assigned_result_is_kept_with_a_final_semicolon(
+    shell: InteractiveShell, cell: str, line: str
+) -> None:
+    shell.run_line_magic("load_ext", "labext")
+    assert shell.transform_cell(cell).endswith(f"get_ipython().run_line_magic('jobs', {line!r})\n")
+
+
 def test_question_mark_in_a_string_or_a_cell_body_stays(shell: InteractiveShell) -> None:
     shell.run_line_magic("load_ext", "labext")
     shell.register_magic_function(lambda _, cell: cell, "cell", "body")
@@ -162,7 +180,8 @@ def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:
     assert left(shell) == loaded_once
     shell.run_line_magic("unload_ext", "labext")
     assert left(shell) == before
-    assert not [t for t in shell.input_transformers_cleanup if t.__module__ == "labext_magics"]
+    transformers = [*shell.input_transformers_cleanup, *shell.input_transformers_post]
+    assert not [t for t in transformers if t.__module__ == "labext_magics"]
     assert "jobs" not in shell.magics_manager.magics["line"]
     shell.run_line_magic("load_ext", "labext")
     assert left(shell) == loaded_once
