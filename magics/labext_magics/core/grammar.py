@@ -355,6 +355,8 @@ def _unexpected_argument(
     before = tokens[: tokens.index(token)]
     if last in command.options and any(t.text.endswith("=") for t in (*before[-1:], token)):
         next_step = "Write `=` without spaces around it."
+    elif last and last.kind and (order := f"{typed[last][-1]}:{text}") in last.kind.choices:
+        next_step = f"Write `--{last.name} {order}`."
     elif "=" in text[1:] and pairs:
         next_step = f"Write {messages.join_all([f'`--{o} {text}`' for o in pairs], 'or')}."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:

@@ -42,6 +42,7 @@ LINES = [
     ("%lab sequences pBAD30", InputError, "does not take `pBAD30`"),
     ("%lab sequences | head", InputError, "`%lab sequences --help` shows its arguments"),
     ("%lab sequences --modified-at > 2026-01-01", InputError, "`--modified-at '> 2026-01-01'`"),
+    ("%lab sequences --sort name desc", InputError, "Write `--sort name:desc`"),
     ("%lab sequences --columns id, name", InputError, "`--columns 'id, name'`"),
     ("%lab show pBAD31", NotFoundError, 'did you mean "pBAD30"'),
     ("%lab show seq_nosuch1", NotFoundError, "seq_nosuch1"),
