@@ -32,15 +32,6 @@ _COMPRESSION = 0.5
 """80 kbit/s."""
 
 
-class AudioWriteError(TaskError):
-    """The audio file could not be written completely."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The audio file can't be written. Check the free disk space, then retry it."
-        )
-
-
 @contextmanager
 def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
     """Yield a function that writes samples to a mono MP3, which appears when the block ends.
@@ -48,7 +39,7 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
     The file states the encoder delay and the number of samples, so that players skip the padding.
 
     Raises:
-        AudioWriteError: if the file can't be written.
+        TaskError: if the file can't be written completely.
     """
     require_packages("soundfile")
     import soundfile
@@ -65,11 +56,13 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
                     written += len(samples)
 
                 yield write
-            frames = soundfile.info(str(part)).frames
+            is_complete = soundfile.info(str(part)).frames == written
         except (soundfile.LibsndfileError, AssertionError):  # the latter: too few samples written
-            raise AudioWriteError from None
-        if frames != written:
-            raise AudioWriteError
+            is_complete = False
+        if not is_complete:
+            raise TaskError(
+                "The audio file can't be written. Check the free disk space, then retry it."
+            )
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -100,7 +93,7 @@ def record_dialogue(
     are returned have their original text and their times, counted in samples written.
 
     Raises:
-        AudioWriteError: if the file can't be written.
+        TaskError: if the file can't be written completely.
     """
     import numpy as np
 

@@ -42,25 +42,20 @@ _SEPARATOR = re.compile(r"[\s/:;|()\[\]{}]+")
 """Separates words. Parts joined by a hyphen or a point must be adjacent: `0.2`, `T7-driven`."""
 
 
-def match_expression(query: str, words: Collection[str] | None = None) -> str | None:
-    """Return an FTS5 expression for any of the words, or only those given, and all quoted phrases.
-
-    None if the query has no letter or digit.
-    """
-    phrases, content_words = _parse_query(query)
-    if words is not None:
-        content_words = [word for word in content_words if word in words]
-    if not phrases:
-        return " OR ".join(map(_quote, content_words)) or None
-    together = " AND ".join(map(_quote, phrases))
-    if not content_words:
-        return together
+def _match_expression(phrases: Iterable[str], words: Iterable[str]) -> str:
+    """Return an FTS5 expression for all phrases, or for any of the words if there are none."""
+    together, any_word = " AND ".join(map(_quote, phrases)), " OR ".join(map(_quote, words))
+    if not together or not any_word:
+        return together or any_word
     # The words are then optional, but passages that contain them rank first.
-    return f"({together}) OR ({together} AND ({' OR '.join(map(_quote, content_words))}))"
+    return f"({together}) OR ({together} AND ({any_word}))"
 
 
-def _parse_query(query: str) -> tuple[list[str], list[str]]:
-    """Return the quoted phrases of a query and its other words without stop words."""
+def parse_query(query: str) -> tuple[list[str], list[str]]:
+    """Return the quoted phrases of a query and its other words without stop words.
+
+    Both are empty if it has no letter or digit.
+    """
     query = query.replace("\0", " ").encode(errors="replace").decode()  # not accepted by SQLite
     phrases = _unique_terms(phrase for pair in _QUOTED.findall(query) for phrase in pair)
     separate = _SEPARATOR.split(_QUOTED.sub(" ", query))
@@ -102,7 +97,7 @@ def count_terms(session: Session, query: str) -> dict[str, int]:
     """Return the number of passages that contain each word or phrase of a query."""
     whole_row: ColumnClause[str] = literal_column("nb_words")
     matching = select(func.count()).select_from(_WORDS)
-    phrases, words = _parse_query(query)
+    phrases, words = parse_query(query)
     terms = {term.casefold(): term for term in (*phrases, *words)}.values()
     if postgresql.is_used_by(session):
         return {term: tsvector.count(session, term) for term in terms}
@@ -200,22 +195,20 @@ def find_by_words(
 
     `counts` of `count_terms` and the number of all passages are passed if they are known.
     """
-    if match_expression(query) is None:
+    phrases, words = parse_query(query)
+    if not phrases and not words:
         return []
-    words = None
     if passage_count is None:
         passage_count = count_rows(session, Passage)
     if passage_count > _MAX_ROWS:
         counts = counts or count_terms(session, query)
-        words = _rarest_terms(counts)
+        rarest = _rarest_terms(counts)
+        words = [word for word in words if word in rarest]
     if postgresql.is_used_by(session):
         counts = counts or count_terms(session, query)
-        phrases, content_words = _parse_query(query)
-        if words is not None:
-            content_words = [word for word in content_words if word in words]
         by_term = {term.casefold(): count for term, count in counts.items()}
-        return tsvector.find(session, phrases, content_words, by_term, scope, limit, TITLE_WEIGHT)
-    expression = match_expression(query, words)
+        return tsvector.find(session, phrases, words, by_term, scope, limit, TITLE_WEIGHT)
+    expression = _match_expression(phrases, words)
     whole_row: ColumnClause[str] = literal_column("nb_words")
     rank = (-func.bm25(whole_row, TITLE_WEIGHT, 1.0)).label("rank")
     query_rows = select(_WORDS.c.rowid, rank).where(whole_row.op("MATCH")(expression))

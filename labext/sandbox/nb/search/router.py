@@ -144,19 +144,8 @@ def _search(
 
 
 def _to_record(hit: Hit, search_type: SearchType) -> dict[str, Any]:
-    record = {
-        "id": hit.parent_id,
-        "parent_id": hit.parent_id,
-        "title": hit.title,
-        "matches": [hit.text],
-        "passage_id": hit.passage_id,
-        "page": hit.page,
-        "table_header": hit.table_header,
-        "transcript": hit.transcript,
-        "confidence": hit.confidence,
-    }
-    if search_type != "vector":
-        record["relevance"] = hit.relevance
-    if search_type != "text":
-        record["similarity"] = hit.similarity
+    computed = {"id": hit.parent_id, "matches": [hit.text], "table_header": hit.table_header}
+    record = vars(hit) | computed
+    if search_type != "hybrid":
+        del record["similarity" if search_type == "text" else "relevance"]
     return record

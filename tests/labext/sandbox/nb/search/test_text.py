@@ -150,9 +150,9 @@ def test_passage_numbers_are_not_reused(world):
 
 def test_open_quotation_marks_are_parsed_in_linear_time():
     started = time.process_time()
-    assert full_text.match_expression("“" * 100_000 + " lac") == '"lac"'
+    assert full_text.parse_query("“" * 100_000 + " lac") == ([], ["lac"])
     assert time.process_time() - started < 2
 
 
 def test_innermost_quotation_marks_enclose_a_phrase():
-    assert full_text.match_expression("“ “lac operon”") == '"lac operon"'
+    assert full_text.parse_query("“ “lac operon”") == (["lac operon"], [])

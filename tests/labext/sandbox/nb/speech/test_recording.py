@@ -15,6 +15,7 @@ from labext_test_sounds import loudness, pitch, silences
 from openai_server import respond_with
 from starlette.exceptions import HTTPException
 
+from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import readers as reader
 from labext.sandbox.nb.ingestion.reading import SourceFile
@@ -112,7 +113,7 @@ def test_full_disk_leaves_nothing_and_is_reported(tmp_path, espeak, site):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-        with pytest.raises(recording.AudioWriteError, match="free disk space"):
+        with pytest.raises(TaskError, match="free disk space"):
             recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
