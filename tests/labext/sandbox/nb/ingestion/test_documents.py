@@ -44,10 +44,27 @@ def test_deeply_nested_tables_are_read(read):
     assert 1 <= read(saved(document)).text.count("level") <= 40
 
 
-def blank_slide() -> tuple[Any, Any]:
-    """Return a presentation with one slide, and the shapes of the slide."""
+def slide_with_text(text: str = "") -> tuple[Any, Any]:
+    """Return a presentation with one slide, and the text box of the slide."""
     presentation = pptx.Presentation()
-    return presentation, presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    box = slide.shapes.add_textbox(0, 0, 9, 9)
+    box.text_frame.text = text
+    return presentation, box
+
+
+def workbook(*rows: Any) -> bytes:
+    """Return a workbook with these rows in its sheet."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    return saved(book)
+
+
+def entries_of(content: bytes) -> dict[str, str]:
+    """Return the texts of an archive by their names."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 def test_slides_are_pages_with_tables_groups_and_notes(read):
@@ -72,8 +89,8 @@ def test_slides_are_pages_with_tables_groups_and_notes(read):
 
 
 def test_exponents_of_numbers_on_slides_are_marked(read):
-    presentation, shapes = blank_slide()
-    paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
+    presentation, box = slide_with_text()
+    paragraph = box.text_frame.paragraphs[0]
     for text in ("3 × 10", "9", " CFU"):
         paragraph.add_run().text = text
     paragraph.runs[1].font._element.set("baseline", "30000")
@@ -83,8 +100,7 @@ def test_exponents_of_numbers_on_slides_are_marked(read):
 
 
 def test_paragraphs_of_slides_have_their_numbers(read):
-    presentation, shapes = blank_slide()
-    frame = shapes.add_textbox(0, 0, 9, 9).text_frame
+    presentation, box = slide_with_text()
     number = '<a:buAutoNum xmlns:a="urn:a" type="{}"/>'
     for text, level, kind in [
         ("Thaw", 0, "arabicPeriod"),
@@ -94,19 +110,18 @@ def test_paragraphs_of_slides_have_their_numbers(read):
         ("Later", 0, None),
         ("Heat", 0, "arabicPeriod"),
     ]:
-        paragraph = frame.add_paragraph()
+        paragraph = box.text_frame.add_paragraph()
         paragraph.text, paragraph.level = text, level
         if kind is not None:
             paragraph._p.get_or_add_pPr().append(parse_xml(number.format(kind)))
-    frame.paragraphs[-1]._p.pPr[0].set("startAt", "3")
+    paragraph._p.pPr[0].set("startAt", "3")
     expected = "1. Thaw\na. on ice\nb. slowly\n2. Mix\nLater\n3. Heat"
     assert read(saved(presentation)).text == expected
 
 
 def test_formulas_in_the_text_of_slides_are_read(read):
-    presentation, shapes = blank_slide()
-    paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
-    paragraph.add_run().text = "At "
+    presentation, box = slide_with_text("At ")
+    paragraph = box.text_frame.paragraphs[0]
     formula = (
         '<m xmlns="urn:m"><oMath><sSup><sSupPr/><e><r><t>10</t></r></e>'
         "<sup><r><t>6</t></r></sup></sSup></oMath></m>"
@@ -122,8 +137,8 @@ def test_charts_of_slides_are_tables(read, kind):
     data.categories = ["glucose", "arabinose"]
     data.add_series("OD600", (0.5, None))
     data.add_series("GFP", (12, 340))
-    presentation, shapes = blank_slide()
-    shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Yields"
+    presentation, box = slide_with_text("Yields")
+    shapes = box.part.slide.shapes
     chart = shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9, 9, data).chart
     chart.chart_title.text_frame.text = "Growth at 37 °C"
     chart.value_axis.axis_title.text_frame.text = "OD at 600 nm"
@@ -136,17 +151,13 @@ def test_charts_of_slides_are_tables(read, kind):
 
 @pytest.mark.parametrize("kind", [CONTENT_TYPE.PML_SLIDESHOW_MAIN, CONTENT_TYPE.PML_TEMPLATE_MAIN])
 def test_slide_shows_and_templates_are_read(read, kind):
-    presentation, shapes = blank_slide()
-    shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Yields"
+    presentation, _ = slide_with_text("Yields")
     presentation.part._content_type = kind
     assert read(saved(presentation), "a.ppsx").text == "Yields"
 
 
 def test_shapes_with_formulas_and_diagrams_of_slides_are_read(read):
-    presentation = pptx.Presentation()
-    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
-    shape = slide.shapes.add_textbox(0, 0, 9, 9)
-    shape.text_frame.text = "Growth is exponential."
+    presentation, shape = slide_with_text("Growth is exponential.")
     alternatives = parse_xml(
         b'<a:AlternateContent xmlns:a="urn:mc"><a:Choice/><a:Fallback/></a:AlternateContent>'
     )
@@ -158,15 +169,14 @@ def test_shapes_with_formulas_and_diagrams_of_slides_are_read(read):
         b"</a:t></a:r></a:p></d:t></d:pt></d:ptLst></d:dataModel>"
     )
     name = PackURI("/ppt/diagrams/data1.xml")
-    part = Part(name, "application/xml", slide.part.package, content)
-    slide.part.relate_to(part, "http://schemas.example/relationships/diagramData")
+    part = Part(name, "application/xml", shape.part.package, content)
+    shape.part.relate_to(part, "http://schemas.example/relationships/diagramData")
     assert read(saved(presentation)).text == "Growth is exponential.\n\nGrow\nHarvest"
 
 
 def test_shape_of_an_unknown_kind_does_not_hide_the_slide(read):
-    presentation, shapes = blank_slide()
-    shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Text."
-    shape = shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, 9, 9)
+    presentation, box = slide_with_text("Text.")
+    shape = box.part.slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, 9, 9)
     shape._element.spPr.remove(shape._element.spPr.prstGeom)
     assert read(saved(presentation)).text == "Text."
 
@@ -226,16 +236,14 @@ def test_percentages_and_units_of_a_spreadsheet_are_read_as_excel_shows_them(
 
 
 def test_formulas_without_a_value_are_remarked(read):
-    book = openpyxl.Workbook()
-    book.active.append([1, "=A1*2", "=A1*3"])
-    result = read(saved(book))
+    content = workbook([1, "=A1*2", "=A1*3"])
+    result = read(content)
     assert result.text == "# Sheet\n\n1"
     assert str(result.remark).startswith("2 formulas have no value, so their cells are empty: ")
-    entries = {}
-    with zipfile.ZipFile(io.BytesIO(saved(book))) as archive:
-        for name in archive.namelist():
-            text = archive.read(name).decode().replace("</f><v></v>", "</f><v>2</v>", 1)
-            entries[name] = text.replace('r="C1"', 'r="C1" t="str"')
+    entries = {
+        name: text.replace("</f><v></v>", "</f><v>2</v>", 1).replace('r="C1"', 'r="C1" t="str"')
+        for name, text in entries_of(content).items()
+    }
     result = read(zip_archive(entries))
     assert (result.text, result.remark) == ("# Sheet\n\n1 | 2", None)
 
@@ -245,39 +253,29 @@ def test_workbook_in_strict_form_is_refused_with_the_way_out(read_error):
         "schemas.openxmlformats.org/spreadsheetml/2006/": "purl.oclc.org/ooxml/spreadsheetml/",
         "schemas.openxmlformats.org/officeDocument/2006/": "purl.oclc.org/ooxml/officeDocument/",
     }
-    entries = {}
-    with zipfile.ZipFile(io.BytesIO(saved(openpyxl.Workbook()))) as archive:
-        for name in archive.namelist():
-            entries[name] = archive.read(name).decode()
-            for transitional, address in strict.items():
-                entries[name] = entries[name].replace(transitional, address)
+    entries = entries_of(workbook())
+    for transitional, address in strict.items():
+        entries = {name: text.replace(transitional, address) for name, text in entries.items()}
     assert "save it as an ordinary workbook" in read_error(zip_archive(entries))
 
 
 def test_rows_of_a_long_sheet_keep_the_header(read):
-    book = openpyxl.Workbook()
-    book.active.append(("plasmid", "resistance"))
-    for number in range(200):
-        book.active.append((f"p{number}", "ampicillin"))
-    *_, last = split_passages(read(saved(book)).pages)
+    rows = ((f"p{number}", "ampicillin") for number in range(200))
+    *_, last = split_passages(read(workbook(("plasmid", "resistance"), *rows)).pages)
     assert "plasmid | resistance" in last.heading
 
 
 def test_tables_of_a_sheet_keep_their_own_headers(read):
-    book = openpyxl.Workbook()
     strains = [("strain", "rate"), ("DH5a", 0.4), (), ("BL21", 0.7)]
     buffers = [("buffer", "pH"), ("TE", 8), (), ("Tris", "10 mM")]
-    for row in (*strains, (), (), *buffers):
-        book.active.append(row)
     table = "strain | rate\nDH5a | 0.4\nBL21 | 0.7\n\nbuffer | pH\nTE | 8\nTris | 10 mM"
-    assert read(saved(book)).text == f"# Sheet\n\n{table}"
+    content = workbook(*strains, (), (), *buffers)
+    assert read(content).text == f"# Sheet\n\n{table}"
 
 
 def test_spreadsheet_with_too_much_text_is_refused(read_error):
-    book = openpyxl.Workbook()
-    for _ in range(100):
-        book.active.append(["ACGT" * 20])
-    assert "bigger than 1,000 bytes" in read_error(saved(book), max_bytes=1000)
+    content = workbook(*[["ACGT" * 20]] * 100)
+    assert "bigger than 1,000 bytes" in read_error(content, max_bytes=1000)
 
 
 ODF = (
@@ -518,7 +516,7 @@ def test_package_that_unpacks_to_too_much_is_refused(read_error, monkeypatch, ki
     content = {
         "Word document": lambda: docx(["Text."]),
         "presentation": lambda: saved(pptx.Presentation()),
-        "spreadsheet": lambda: saved(openpyxl.Workbook()),
+        "spreadsheet": workbook,
         "document": lambda: open_document(""),
         "book": epub,
     }[kind]()

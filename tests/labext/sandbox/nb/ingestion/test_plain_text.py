@@ -150,15 +150,18 @@ def test_text_of_which_most_lines_have_columns_is_a_table(read, name, content, e
         assert read(content.encode(encoding), name).text == expected
 
 
-def test_line_breaks_of_short_pages_and_mails_part_lines(read):
-    page = "<p>To order:<br>- 5 mL\nLB<br/>Due: 3 May<br><br>Lee</p><pre>a<br>b</pre>"
-    text = "To order:\n- 5 mL LB\nDue: 3 May\n\nLee\n\n```\na\nb\n```"
-    assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == text
-
-
 @pytest.mark.parametrize(
     ("page", "text"),
     [
+        (
+            "<p>To order:<br>- 5 mL\nLB<br/>Due: 3 May<br><br>Lee</p><pre>a<br>b</pre>",
+            "To order:\n- 5 mL LB\nDue: 3 May\n\nLee\n\n```\na\nb\n```",
+        ),
+        (
+            "<h1>Guides</h1><p>Use H<sub>2</sub>O for <code>NGG</code>.</p><table><tr><th>Cas</th>"
+            "<th>PAM</th></tr><tr><td>Cas12a</td><td>TTTV</td></tr></table>",
+            "# Guides\n\nUse H2O for NGG.\n\nCas | PAM\nCas12a | TTTV",
+        ),
         (
             "<table><tr><td><p>M9</p><p>glycerol</p></td><td>H<sub>2</sub>O<ul><li>a<li>b</ul></td>",
             "M9 glycerol | H2O - a - b",
@@ -174,7 +177,7 @@ def test_line_breaks_of_short_pages_and_mails_part_lines(read):
         ),
     ],
 )
-def test_blocks_in_cells_links_and_layout_tables_part_words(read, page, text):
+def test_lines_and_blocks_of_a_short_page_part_words(read, page, text):
     assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == text
 
 

@@ -29,15 +29,14 @@ import pytest
             rb"\intbl Sugar\cell OD\cell\row\intbl\cell {a|b\par} \cell\row After.",
             "Sugar | OD\n | a | b\nAfter.",
         ),
+        (
+            rb"Before.\par\trowd\intbl A\cell B\par C\cell\row\trowd 1\cell 2\par\cell\row Text.",
+            "Before.\nA | B C\n1 | 2\nText.",
+        ),
     ],
 )
 def test_text_of_rich_text_is_read_without_codes(read, content, expected):
     assert read(rb"{\rtf1 %b}" % content).text == expected
-
-
-def test_title_of_rich_text_is_its_unicode_form(read):
-    titles = r"{\upr{\title ?lacZ}{\*\ud{\title \u916?lacZ}}}"
-    assert read(rf"{{\rtf1\ansi{{\info{titles}}}Text.}}".encode(), "a.rtf").title == "ΔlacZ"
 
 
 def test_headings_of_rich_text_are_found_by_their_styles(read):
@@ -47,14 +46,10 @@ def test_headings_of_rich_text_are_found_by_their_styles(read):
     assert [line.strip() for line in text.splitlines()] == ["# Results", "## Strains", "DH10B."]
 
 
-def test_cells_of_rich_text_with_several_paragraphs_are_in_one_row(read):
-    rows = r"\trowd\intbl A\cell B\par C\cell\row\trowd 1\cell 2\par\cell\row Text.\par"
-    lines = read(rf"{{\rtf1\ansi Before.\par {rows}}}".encode(), "a.rtf").text.splitlines()
-    assert lines == ["Before.", "A | B C", "1 | 2", "Text."]
-
-
 def test_rich_text_has_headings_and_a_title(read):
     body = rb"\pard\outlinelevel0 Methods\par\pard\outlinelevel1\b Strains\par\pard DH10B."
     result = read(rb"{\rtf1 %b}" % body)
     assert (result.title, result.text) == ("Methods", "# Methods\n## Strains\nDH10B.")
     assert read(rb"{\rtf1{\info{\title Gr\'fcn}}%b}" % body).title == "Grün"
+    in_unicode = rb"{\upr{\title ?lacZ}{\*\ud{\title \u916?lacZ}}}"
+    assert read(rb"{\rtf1{\info%b}%b}" % (in_unicode, body)).title == "ΔlacZ"
