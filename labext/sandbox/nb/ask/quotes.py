@@ -115,8 +115,7 @@ class PassageQuoter:
         scores = matching.match_scores(question, hits, uses_similarity=self._uses_similarity)
         quotes: dict[str, tuple[Hit, str, float]] = {}
         for hit, score in scores:
-            quote = quotable_part(hit, question.stems)
-            if quote:
+            if quote := _shortened(_best_part(hit, question.stems), question.stems):
                 quotes.setdefault(" ".join(quote.split()), (hit, quote, score))
         best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
         citations = [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best]
@@ -153,16 +152,11 @@ class PassageQuoter:
         return () if named is None else (named,)
 
 
-def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
-    """Return the part of a passage that is quoted, an exact substring; empty if there is none.
+def _best_part(hit: Hit, stems: frozenset[str]) -> str:
+    """Return the part of a passage with most of the stems, of any length; empty if there is none.
 
     Reference lists are dropped, and headings and rulers at its beginning and its end.
     """
-    return _shortened(_best_part(hit, stems), stems)
-
-
-def _best_part(hit: Hit, stems: frozenset[str]) -> str:
-    """Return the part with most of the stems, of any length; empty if there is none."""
     return max(
         _trimmed_sections(hit),
         key=lambda part: len(stems.intersection(segmentation.stem_words(part))),

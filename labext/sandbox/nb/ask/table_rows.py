@@ -55,14 +55,10 @@ _COMPARATIVES = {
     re.sub("est$", "er", name): meaning for name, meaning in _MEANINGS.items() if name[-3:] == "est"
 } | {"more": _MEANINGS["most"], "less": _MEANINGS["least"]}
 _SIGNS = {
-    words: sign
-    for sign, names in (
-        (">", ("over", "above", ">")),
-        ("<", ("under", "below", "<")),
-        ("≥", ("at least", ">=", "≥")),
-        ("≤", ("at most", "up to", "<=", "≤")),
-    )
-    for words in names
+    **dict.fromkeys(("over", "above", ">"), ">"),
+    **dict.fromkeys(("under", "below", "<"), "<"),
+    **dict.fromkeys(("at least", ">=", "≥"), "≥"),
+    **dict.fromkeys(("at most", "up to", "<=", "≤"), "≤"),
 }
 _OPERATORS = {">": operator.gt, "<": operator.lt, "≥": operator.ge, "≤": operator.le}
 _NUMBER_WORDS = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"

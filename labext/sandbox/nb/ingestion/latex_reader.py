@@ -73,7 +73,8 @@ _CITATION_LIST = """
     textcite autocite footcite
 """
 _UNREAD_LIST = """
-    bibliographystyle cline glsadd hypersetup index nocite pagestyle thanks thispagestyle
+    bibliographystyle cline glsadd hypersetup index nocite pagenumbering pagestyle thanks
+    thispagestyle
 """
 _MACROS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("frac", "dfrac", "tfrac", "nicefrac", "sfrac"), ("{{", "(%(1)s)/(%(2)s)")),
@@ -90,26 +91,26 @@ _MACROS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("autoref", "cref", "Cref", "eqref", "nameref", "pageref", "ref", "vref"), ("*{", "<ref>")
     ),
-    **dict.fromkeys(("keywords", "mbox", "textmd", "textsf", "texttt", "textup"), ("{", "%(1)s")),
+    **dict.fromkeys(
+        ("keywords", "mbox", "textmd", "textsf", "texttt", "textup", "url"), ("{", "%(1)s")
+    ),
     **dict.fromkeys(("author", "affil", "hyperref"), ("[{", "%(2)s")),
     **dict.fromkeys(_UNREAD_LIST.split(), ("{", "")),
     **dict.fromkeys(("hyperlink", "hypertarget", "href"), ("{{", "%(2)s")),
-    **dict.fromkeys(("fontsize", "markboth"), ("{{", "")),
-    "addcontentsline": ("{{{", ""),
+    **dict.fromkeys(("fontsize", "markboth", "setcounter", "setlength"), ("{{", "")),
+    **dict.fromkeys(("addcontentsline", "specialrule"), ("{{{", "")),
+    **dict.fromkeys(("cmidrule", "todo"), ("[{", "")),
     "caption": ("*[{", "%(3)s"),
     **dict.fromkeys(("footnotemark", "printbibliography"), ("[", "")),
     "footnotetext": ("[{", " [%(2)s]"),
     "inst": ("{", "[%(1)s]"),
     "tnote": ("{", " [%(1)s]"),
-    "todo": ("[{", ""),
-    "cmidrule": ("[{", ""),
     "bibitem": ("[{", "\n\n[%(2)s]"),
     "includegraphics": ("*[[{", ""),
     "multicolumn": ("{{{", "%(3)s"),
     "multirow": ("[{[{[{", "%(6)s"),
     "newtheorem": ("*{[{[", ""),
     "ng": ("", "ng"),
-    "pagenumbering": ("{", ""),
     "parbox": ("[[[{{", "%(5)s"),
     "raisebox": ("{[[{", "%(4)s"),
     "resizebox": ("*{{{", "%(4)s"),
@@ -117,10 +118,6 @@ _MACROS: dict[str, tuple[str, str]] = {
     "tothe": ("{", "^%(1)s"),
     "textsuperscript": ("{", f"{reading.SUPERSCRIPT}%(1)s"),
     "scalebox": ("{[{", "%(3)s"),
-    "setcounter": ("{{", ""),
-    "setlength": ("{{", ""),
-    "specialrule": ("{{{", ""),
-    "url": ("{", "%(1)s"),
 }
 """The arguments of macros in the notation of pylatexenc, and their text."""
 

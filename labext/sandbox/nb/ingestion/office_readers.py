@@ -274,16 +274,12 @@ def _limited_table(rows: Iterable[Iterable[str]], max_bytes: int) -> str:
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
 _ODF_HEADING = _ODF % ("text", "h")
 _ODF_PARAGRAPH = _ODF % ("text", "p")
-_ODF_NOTE = _ODF % ("text", "note")
 _ODF_LIST = _ODF % ("text", "list")
 _ODF_NUMBERS = _ODF % ("text", "list-level-style-number")
 _ODF_BULLETS = _ODF % ("text", "list-level-style-bullet")
-_ODF_SPREADSHEET = _ODF % ("office", "spreadsheet")
 _ODF_TABLE = _ODF % ("table", "table")
-_ODF_ROW = _ODF % ("table", "table-row")
 _ODF_CELLS = (_ODF % ("table", "table-cell"), _ODF % ("table", "covered-table-cell"))
 _ODF_VALUES = ("value", "string-value", "date-value", "time-value", "boolean-value")
-_ODF_PAGE = _ODF % ("drawing", "page")
 _ODF_CLASS = _ODF % ("presentation", "class")
 _ODF_STYLE = _ODF % ("text", "style-name")
 _ODF_DISPLAY = _ODF % ("text", "display")
@@ -314,7 +310,7 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
         _number_odf_lists(content, styles)
         reading.mark_superscripts(_odf_superscripts(content, styles))
         _insert_odf_formulas(content, archive)
-        slides = [*content.iter(_ODF_PAGE)]
+        slides = [*content.iter(_ODF % ("drawing", "page"))]
         pages: list[tuple[int | None, str]] = [
             (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
         ]
@@ -428,7 +424,7 @@ def _odf_blocks(parent: Any) -> Iterator[str]:
             if text := _odf_text(element):
                 yield text
         elif element.tag == _ODF_TABLE:
-            if parent.tag == _ODF_SPREADSHEET:
+            if parent.tag == _ODF % ("office", "spreadsheet"):
                 if table := "\n".join(reading.sheet_lines(_odf_rows(element))):
                     name = element.get(_ODF % ("table", "name"))
                     yield f"# {name}\n\n{table}" if name else table
@@ -449,7 +445,7 @@ def _odf_parts(element: Any) -> Iterator[str]:
     """Yield the text of an element in parts, its notes in brackets."""
     yield element.text or ""
     for child in element:
-        if child.tag == _ODF_NOTE:
+        if child.tag == _ODF % ("text", "note"):
             body = child.find(_ODF % ("text", "note-body"))
             yield f" [{' '.join(_odf_blocks(body))}]" if body is not None else ""
         elif child.tag in _ODF_BLANKS:
@@ -464,7 +460,7 @@ def _odf_parts(element: Any) -> Iterator[str]:
 def _odf_rows(table: Any) -> Iterator[list[str]]:
     """Yield the rows of a table, also those in groups, without those of tables in its cells."""
     for element in table:
-        if element.tag == _ODF_ROW:
+        if element.tag == _ODF % ("table", "table-row"):
             cells = (
                 _repeated(cell, "columns", _odf_cell(cell), _MAX_REPEATED_CELLS)
                 for cell in element.iterchildren(*_ODF_CELLS)

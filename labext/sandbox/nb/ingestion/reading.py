@@ -8,6 +8,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -74,10 +75,8 @@ def _decode(content: bytes, charset: str | None) -> str:
     if declared is not None and declared.startswith(_SINGLE_BYTE_CODECS):
         names.insert(0, "utf-8")  # many servers declare a default, which no UTF-8 text fits
     for name in filter(None, names):
-        try:
+        with suppress(UnicodeError):
             return content.decode(name)
-        except UnicodeError:
-            continue
     return _decode_by_guess(content)
 
 
@@ -160,10 +159,8 @@ def _decode_by_guess(content: bytes) -> str:
 
     best = from_bytes(content[:SAMPLE_BYTES]).best()
     if best is not None:
-        try:
+        with suppress(UnicodeError, LookupError):
             return content.decode(best.encoding)
-        except (UnicodeError, LookupError):
-            pass
     return content.decode("cp1252", errors="replace")
 
 

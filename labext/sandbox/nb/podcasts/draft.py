@@ -19,8 +19,6 @@ from labext.sandbox.nb.speech.audio import Sound
 from labext.sandbox.nb.tables import Model
 from labext.storage import make_folder, write_atomic
 
-_SPEECH = "*.flac"
-
 
 class Draft:
     """The finished parts of an episode, in a folder that outlives its task (`files.draft_folder`).
@@ -35,7 +33,7 @@ class Draft:
 
     def load_script(self) -> tuple[list[Segment], list[Turn]] | None:
         """Return the script of which some speech is finished, else None."""
-        if not any(self._folder.glob(_SPEECH)):
+        if not any(self._folder.glob("*.flac")):
             return None
         try:
             script = orjson.loads(self._script.read_bytes())

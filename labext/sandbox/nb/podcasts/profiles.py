@@ -171,7 +171,6 @@ class EpisodeProfileRecord(Record):
 
 
 Profile = TypeVar("Profile", SpeakerProfile, EpisodeProfile)
-NewProfile = NewSpeakerProfile | NewEpisodeProfile
 
 _MODEL_TYPES = {
     "voice_model": registry.TTS,
@@ -195,7 +194,9 @@ def load_profile(session: Session, name: str, table: type[Profile]) -> Profile:
     return profile
 
 
-def create_profile(session: Session, table: type[Profile], new: NewProfile) -> Profile:
+def create_profile(
+    session: Session, table: type[Profile], new: NewSpeakerProfile | NewEpisodeProfile
+) -> Profile:
     """Create a profile."""
     _check_name_free(session, table, new.name)
     profile = table(**_column_values(session, new.model_dump()))

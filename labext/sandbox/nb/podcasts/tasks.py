@@ -23,7 +23,6 @@ from labext.sandbox.nb.tables import Episode
 from labext.storage import sync_folder
 
 _RESULT_FILE = "result.json"
-_AUDIO_FILE = "sound.mp3"
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class EpisodeResult:
 
 def result_audio(work: Path) -> Path:
     """Return the path to which the task process writes the audio."""
-    return work / _AUDIO_FILE
+    return work / "sound.mp3"
 
 
 def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[SpokenTurn]) -> None:

@@ -57,9 +57,10 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
     ranked = hits[:MAX_RERANKED]
     if len(ranked) < 2:
         return [*hits]
+    texts = ((hit, hit.text[:_MAX_PASSAGE_LENGTH]) for hit in ranked)
     passages = "\n\n".join(
-        f"Passage {number}: {hit.title}\n{_with_heading(hit)}"
-        for number, hit in enumerate(ranked, 1)
+        "\n".join([f"Passage {number}: {hit.title}", *filter(None, (hit.heading, text))])
+        for number, (hit, text) in enumerate(texts, 1)
     )
     prompt = (
         f"A search for\n\n{query}\n\nfound these passages:\n\n{passages}\n\n"
@@ -72,10 +73,6 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
         if isinstance(item, int) and not isinstance(item, bool) and 0 < item <= len(ranked)
     ]
     return [hits[place] for place in dict.fromkeys([*numbers, *range(len(hits))])]
-
-
-def _with_heading(hit: Hit) -> str:
-    return "\n".join(filter(None, (hit.heading, hit.text[:_MAX_PASSAGE_LENGTH])))
 
 
 def ask_once(ask: AskModel, prompt: str) -> str:

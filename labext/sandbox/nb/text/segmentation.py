@@ -63,7 +63,8 @@ def encodable(text: str) -> str:
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text in order, including headings and list items."""
-    return [sentence for block in _blocks(text) for sentence in _split_block(block)]
+    pieces = (piece.strip() for block in _blocks(text) for piece in _split_block(block))
+    return [piece for piece in pieces if any(char.isalnum() for char in piece)]
 
 
 def unify_delta(text: str) -> str:
@@ -163,15 +164,9 @@ def _split_block(block: str) -> Iterator[str]:
     start = 0
     for end in _SENTENCE_END.finditer(block):
         if _ends_sentence(block, start, end):
-            yield from _non_empty(block[start : end.end()])
+            yield block[start : end.end()]
             start = end.end()
-    yield from _non_empty(block[start:])
-
-
-def _non_empty(piece: str) -> Iterator[str]:
-    piece = piece.strip()
-    if any(char.isalnum() for char in piece):
-        yield piece
+    yield block[start:]
 
 
 def _ends_sentence(block: str, start: int, end: re.Match[str]) -> bool:
