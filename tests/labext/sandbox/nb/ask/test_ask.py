@@ -12,13 +12,10 @@ import openai_server
 import pandas as pd
 import pytest
 import requests
-from sample_passages import Model
 
 from labext import NotebookClient
 from labext.errors import BusyError, ServiceError
 from labext.nb import Final, Words
-from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
@@ -75,11 +72,6 @@ def test_question_without_shared_words_is_answered(api):
     (citation,) = answer["citations"]
     expected = "Vary the arabinose concentration first. Ask Dana about the freezer."
     assert citation["quote"] == expected
-
-
-def test_unrelated_question_has_no_answer_and_no_citations(api):
-    answer = api.simple("How do I bake a chocolate cake?")
-    assert (answer["answer"], answer["citations"]) == (NOTHING, [])
 
 
 def test_built_in_model_streams_the_same_events(api):
@@ -147,7 +139,8 @@ def test_empty_answer_mentions_unprocessed_sources(api, unprocessed, scope, is_c
         "No passage that has been processed matches well enough; 1 source is still being processed."
     )
     expected = message if is_counted else NOTHING
-    assert api.simple(ELSEWHERE, **scope)["answer"] == expected
+    answer = api.simple(ELSEWHERE, **scope)
+    assert (answer["answer"], answer["citations"]) == (expected, [])
     _, partial, final, complete = api.stream(ELSEWHERE, **scope)
     assert [partial["content"], final["content"], complete["final_answer"]] == [expected] * 3
     assert api.simple(WHY)["citations"], "a supported answer is unchanged"
@@ -367,15 +360,6 @@ def test_reranked_search_has_the_order_of_the_model(api, served, provider):
     reversed_ = search(api, limit=30, rerank=True, model_override=model)
     assert len(plain) > 1
     assert reversed_ == plain[::-1]
-
-
-def test_model_that_orders_passages_receives_their_headings():
-    model = Model("[2, 1]")
-    one = Hit("source:a", "Runs", 1, "R1 | 2", None, None, 1.0, "Table › Run | OD600")
-    other = Hit("source:b", "Plan", 2, "Rest.", None, None, 1.0)
-    assert assisted.rerank(model, "OD600", [one, other]) == [other, one]
-    expected = "Passage 1: Runs\nTable › Run | OD600\nR1 | 2\n\nPassage 2: Plan\nRest."
-    assert expected in model.sent[0][0]["content"]
 
 
 @pytest.mark.parametrize("option", ["rewrite", "rerank"])

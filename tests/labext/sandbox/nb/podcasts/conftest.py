@@ -70,13 +70,6 @@ class Podcasts(nb_service.Api):
 
 
 @pytest.fixture(scope="session")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with only the notebook service."""
-    with nb_service.running(tmp_path_factory) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="session")
 def podcasts(box: Sandbox) -> Iterator[Podcasts]:
     client = Podcasts.of(box)
     client.folder = box.data_dir / "nb"

@@ -47,11 +47,15 @@ def test_unknown_objects_are_404(podcasts, order_error, notebook):
         podcasts.error(404, method, f"podcasts/episodes/episode:none{path}")
 
 
-def test_invalid_casts_are_refused(podcasts, order_error, notebook):
+def test_invalid_casts_voices_and_languages_are_refused(podcasts, order_error, notebook):
     assert "no speakers" in order_error(400, notebook, podcasts.profile())
     five = ["host", "guest", "expert", "student", podcasts.speakers("Ada")]
     assert "at most 4" in order_error(400, notebook, "interview", *five)
     assert "Alex" in order_error(400, notebook, "interview", "host", podcasts.speakers("Alex"))
+    unknown = podcasts.speakers("Ada", model="model:espeak-ng", voice="nobody's")
+    assert "nobody's" in order_error(422, notebook, "lecture", unknown)
+    french = podcasts.profile(language="French", speaker_profile_ids=["host"])
+    assert "French" in order_error(422, notebook, french)  # the built-in model writes English
 
 
 def test_empty_slot_is_422(order_error, notebook, empty_slot):
@@ -59,16 +63,6 @@ def test_empty_slot_is_422(order_error, notebook, empty_slot):
         assert "podcast" in order_error(422, notebook)
     with empty_slot("text_to_speech"):
         assert "text_to_speech" in order_error(422, notebook)
-
-
-def test_unknown_voice_is_422(podcasts, order_error, notebook):
-    speakers = podcasts.speakers("Ada", model="model:espeak-ng", voice="nobody's")
-    assert "nobody's" in order_error(422, notebook, "lecture", speakers)
-
-
-def test_unsupported_language_of_built_in_model_is_422(podcasts, order_error, notebook):
-    profile = podcasts.profile(language="French", speaker_profile_ids=["host"])
-    assert "French" in order_error(422, notebook, profile)
 
 
 def test_too_few_voices_is_422(in_process, monkeypatch):

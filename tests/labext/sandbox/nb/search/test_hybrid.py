@@ -198,12 +198,13 @@ def test_passages_are_in_the_order_of_the_model(reply, expected):
     assert numbers(assisted.rerank(Model(reply), "query", HITS)) == expected
 
 
-def test_prompt_has_the_passages_with_their_numbers():
-    model = Model("[]")
-    assisted.rerank(model, "the query", HITS)
-    prompt = model.sent[0][-1]["content"]
-    assert "the query" in prompt
-    assert all(f"Passage {number}: \ntext {number}" in prompt for number in range(1, 5))
+def test_model_that_orders_passages_receives_their_headings():
+    model = Model("[2, 1]")
+    one = Hit("source:a", "Runs", 1, "R1 | 2", None, None, 1.0, "Table › Run | OD600")
+    other = Hit("source:b", "Plan", 2, "Rest.", None, None, 1.0)
+    assert assisted.rerank(model, "the query", [one, other]) == [other, one]
+    found = "Passage 1: Runs\nTable › Run | OD600\nR1 | 2\n\nPassage 2: Plan\nRest."
+    assert f"the query\n\nfound these passages:\n\n{found}\n\n" in model.sent[0][0]["content"]
 
 
 def test_single_passage_is_not_reranked():

@@ -60,11 +60,8 @@ def test_voices_are_english_by_default(site, espeak, language):
     assert voice == synthesis.default_voices(site, espeak)[0]
 
 
-def test_unknown_voice_is_refused(assignment_error, espeak):
+def test_unknown_voice_and_language_model_are_refused(assignment_error, espeak, built_in):
     assert "no voice robin. It has en-us+f2" in assignment_error({"Ada": (espeak, "robin")})
-
-
-def test_language_model_cannot_speak(assignment_error, built_in):
     cast = {"Ada": (built_in("extractive", "llm"), None)}
     assert "does not synthesize speech" in assignment_error(cast)
 
