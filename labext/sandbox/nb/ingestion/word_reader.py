@@ -105,7 +105,7 @@ class _WordReader:
                 mark = self._list_mark(element)
                 text = "".join(self._texts(element)).strip()
                 yield self._heading_level(element), f"{mark}{text}" if text else ""
-                for box in _text_boxes(element):
+                for box in _parts_of(element, "txbxContent"):
                     yield from self.blocks(box)
             elif name == "tbl":
                 rows = [*_parts_of(element, "tr")]
@@ -226,18 +226,11 @@ def _children(archive: zipfile.ZipFile, path: str | None) -> Any:
     return parse_xml(archive.read(path)) if path in archive.namelist() else ()
 
 
-def _text_boxes(element: Any) -> Iterator[Any]:
-    """Yield the contents of text boxes in a paragraph, without their copies for old programs."""
-    for child in element:
-        name = xml_name(child)
-        if name == "txbxContent":
-            yield child
-        elif name not in _HIDDEN:
-            yield from _text_boxes(child)
-
-
 def _parts_of(element: Any, kind: str) -> Iterator[Any]:
-    """Yield the rows of a table or the cells of a row, also those in content controls."""
+    """Yield the rows of a table, the cells of a row or the contents of a paragraph's text boxes.
+
+    Also those in content controls, but no copies of text boxes for old programs.
+    """
     for child in element:
         name = xml_name(child)
         if name == kind:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 from labext.sandbox.core.executors.task_process import TaskError
@@ -170,15 +171,12 @@ def _synthesized(
         return pool.submit(draft.synthesize, place, *request)
 
     def sounds() -> Iterator[tuple[int, Sound]]:
-        pending: deque[tuple[int, Future[Sound]]] = deque()
-        for place, text in pieces:
-            pending.append((place, submit(place, text)))
-            if len(pending) > parallel:
-                place, sound = pending.popleft()
-                yield place, sound.result()
+        submitted = ((place, submit(place, text)) for place, text in pieces)
+        pending = deque(islice(submitted, parallel + 1))
         while pending:
             place, sound = pending.popleft()
             yield place, sound.result()
+            pending.extend(islice(submitted, 1))
 
     try:
         yield sounds()
