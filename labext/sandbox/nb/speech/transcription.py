@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ class DecodedAudio:
 @contextmanager
 def decode_audio(path: Path) -> Iterator[DecodedAudio]:
     """Yield a file's audio, decoded by soundfile or else by ffmpeg."""
-    package = _import_extra("soundfile")
+    package = _import_soundfile()
     try:
         sound = package.SoundFile(path)
     except package.LibsndfileError:
@@ -66,10 +65,11 @@ def decode_audio(path: Path) -> Iterator[DecodedAudio]:
         yield DecodedAudio(_read_blocks(sound), sound.frames / sound.samplerate)
 
 
-def _import_extra(package: str) -> Any:
-    """Return a package of the extra; raise UnreadableError if it isn't installed."""
+@contextmanager
+def _required() -> Iterator[None]:
+    """Raise UnreadableError if a package of the extra, imported in the block, isn't installed."""
     try:
-        return import_module(package)
+        yield
     except (ImportError, OSError):  # OSError: its library is missing
         raise UnreadableError(
             "Reading audio needs packages that are not installed: "
@@ -77,9 +77,21 @@ def _import_extra(package: str) -> Any:
         ) from None
 
 
+def _import_soundfile() -> Any:
+    with _required():
+        import soundfile
+    return soundfile
+
+
+def _import_pocketsphinx() -> Any:
+    with _required():
+        import pocketsphinx  # type: ignore[import-untyped]
+    return pocketsphinx
+
+
 def _read_blocks(sound: Any) -> Iterator[bytes]:
     """Yield a file's samples as mono at `RATE`."""
-    package = _import_extra("soundfile")
+    package = _import_soundfile()
     size = sound.samplerate * _BLOCK_SECONDS
     try:
         for block in sound.blocks(blocksize=size, dtype="float32", always_2d=True):
@@ -150,7 +162,7 @@ def recognize(sound: DecodedAudio, on_stage: OnStage) -> Transcript:
 
 def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield frames of the length that the speech detector expects; the last may be shorter."""
-    length = _import_extra("pocketsphinx").Endpointer(sample_rate=RATE).frame_bytes
+    length = _import_pocketsphinx().Endpointer(sample_rate=RATE).frame_bytes
     rest = b""
     for block in blocks:
         rest += block
@@ -164,7 +176,7 @@ def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, _Words]]:
     """Yield utterances with the second of their end; no words while one is in progress."""
-    package = _import_extra("pocketsphinx")
+    package = _import_pocketsphinx()
     speech = package.Endpointer(sample_rate=RATE)
     decoder: Any = None  # loading its model takes seconds, and a file may have no speech
     started: float | None = None
@@ -214,8 +226,8 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcri
         model = registry.get_default_model(session, SLOT)
     if model is None:
         # Without the extra, no model for the slot exists.
-        _import_extra("soundfile")
-        _import_extra("pocketsphinx")
+        _import_soundfile()
+        _import_pocketsphinx()
         raise UnreadableError(
             f"No speech-to-text model is set. Set the default slot {SLOT}: "
             f"{admin_command(f'nb models default {SLOT} NAME')}, then retry it."
@@ -240,7 +252,7 @@ def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> Trans
 
 def transcribe_built_in(path: Path, on_stage: OnStage) -> Transcript:
     """Return the speech that the built-in model recognizes in a file."""
-    _import_extra("pocketsphinx")
+    _import_pocketsphinx()
     with decode_audio(path) as sound:
         return recognize(sound, on_stage)
 

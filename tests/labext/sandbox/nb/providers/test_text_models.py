@@ -31,6 +31,8 @@ from labext.sandbox.nb.ask.llm_writer import (
     MAX_HISTORY_MESSAGES,
     LlmAnswerWriter,
 )
+from labext.sandbox.nb.providers.calls import ReplyFilter
+from labext.sandbox.nb.providers.servers import ProviderServer
 
 
 def test_model_receives_the_headings_of_passages_and_may_cite_by_their_words():
@@ -369,3 +371,18 @@ def test_last_message_and_its_reply_are_sent_without_the_middle_if_they_are_long
     *_, human, reply, _ = [message["content"] for message in model.sent[0]]
     assert all(text.startswith("begin x") and text.endswith("x end") for text in (human, reply))
     assert len(human) + len(reply) <= MAX_HISTORY_LENGTH
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_streamed_words_contain_neither_reasoning_nor_the_key(size):
+    key = "correct-horse-battery-staple"
+    text = f"<think>Sugar? {key}</think>\n\nYou sent {key}, not correct-horse."
+    server = ProviderServer("lab", "http://localhost", key, 1)
+    reply = ReplyFilter(server)
+    words = "".join(reply.feed(text[n : n + size]) for n in range(0, len(text), size))
+    assert words == reply.finish() == "You sent •••, not correct-horse."
+    cut = ReplyFilter(server)
+    assert (cut.feed("<think>Sugar?"), cut.finish()) == ("", "")
+    prompted = ReplyFilter(server)  # whose prompt has the beginning
+    prompted.feed(text.removeprefix("<think>"))
+    assert prompted.finish() == reply.finish()

@@ -20,7 +20,6 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
-from labext.sandbox.nb.providers.calls import ReplyFilter
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Credential, Model
 
@@ -596,17 +595,3 @@ def test_character_whose_halves_are_in_two_pieces_is_whole(site, server, connect
     server.words = ["Hi \ud83d", "\ude00 there, \ude00", "\ud83d!"]
     text, words, _ = stream(site, connect(server))
     assert text == "".join(words) == "Hi 😀 there, ??!"
-
-
-@pytest.mark.parametrize("size", [1, 3, 100])
-def test_streamed_words_contain_neither_reasoning_nor_the_key(size):
-    text = f"<think>Sugar? {KEY}</think>\n\nYou sent {KEY}, not correct-horse."
-    server = servers.ProviderServer("lab", "http://localhost", KEY, 1)
-    reply = ReplyFilter(server)
-    words = "".join(reply.feed(text[n : n + size]) for n in range(0, len(text), size))
-    assert words == reply.finish() == "You sent •••, not correct-horse."
-    cut = ReplyFilter(server)
-    assert (cut.feed("<think>Sugar?"), cut.finish()) == ("", "")
-    prompted = ReplyFilter(server)  # whose prompt has the beginning
-    prompted.feed(text.removeprefix("<think>"))
-    assert prompted.finish() == reply.finish()
