@@ -335,9 +335,10 @@ def _join_definitions(tree: Any) -> None:
         if not definitions or not text or next(term.iter(*_HEADING_TAGS), None) is not None:
             continue
         del term[:]
-        term.text = f"{text}:"
+        term.text = f"{text}: "
         for definition in definitions:
-            definition.text = f" {(definition.text or '').lstrip()}"
+            definition.text = (definition.text or "").lstrip()
+            definition.tail = " "
             is_text = all(element.tag in _INLINE for element in definition.iterdescendants())
             definition.tag = "span" if is_text else "div"
             term.append(definition)

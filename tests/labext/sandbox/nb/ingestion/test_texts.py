@@ -483,6 +483,11 @@ def test_footnotes_anchors_and_captions_of_html_are_read(read):
             "kHz.</li></ul></dd><dt>Bath</dt><dd>At 37.</dd></dl>",
             "- --rate: In Hz. \n  - Or kHz.\n- Bath: At 37.",
         ),
+        (
+            "<dl><dt>--rate</dt><dd>In (<b>k</b>)Hz.</dd><dd>Or rpm.</dd><dt>Bath</dt><dd>At 37."
+            "<ul><li>Or 30.</li></ul></dd></dl>",
+            "- --rate: In (k)Hz. Or rpm.\n- Bath: At 37.\n  - Or 30.",
+        ),
         ("<aside class='note'><p>Close it <b>at night</b>.</p></aside>", "Close it at night."),
         (
             "<p>Of <time>9 May</time>.</p><table><caption>Rates</caption><tr><td>A</td><td>B</td>"
