@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
+import psutil
+
 from labext.errors import ServiceError
 from labext.sandbox.core.data_folder import EXIT_CUT_OFF
 
@@ -25,6 +27,9 @@ SETTLED_SECONDS = 30.0
 """Minimum lifetime in seconds of a process that is replaced without a pause."""
 
 MAX_PAUSE_SECONDS = 30.0
+
+THREAD_SECONDS = 10.0
+"""Maximum time to wait for threads that are exiting before a fork."""
 
 log = logging.getLogger("labext.sandbox")
 
@@ -114,6 +119,7 @@ class ServiceProcesses:
     def _start(self, number: int) -> None:
         receiving, sending = os.pipe()
         sys.stderr.flush()
+        _wait_for_threads()
         pid = os.fork()
         if pid == 0:
             os.close(receiving)
@@ -203,6 +209,19 @@ class ServiceProcesses:
         signal.set_wakeup_fd(-1)
         self._wakeup.close()
         self._waker.close()
+
+
+def _wait_for_threads() -> None:
+    """Wait until threads that were joined have ended for the system, too.
+
+    Until then they may hold a lock of OpenSSL, which would stay locked in a forked process.
+    """
+    until = time.monotonic() + THREAD_SECONDS
+    while (threads := psutil.Process().num_threads()) > 1:
+        if time.monotonic() > until:
+            log.warning("A service process is forked while %d threads run.", threads)
+            return
+        time.sleep(0.01)
 
 
 def _tell(descriptor: int) -> None:

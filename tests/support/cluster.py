@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from typing import Any
 
 import psutil
 from labext_test_warm import SCHEDULER, ForkedProcess, shared
-from own_server import free_port
 from tcp_proxy import TcpProxy
 
 SUPPORT = Path(__file__).parent
@@ -36,7 +34,7 @@ class Cluster:
 
     folder: Path
     tls: tuple[Path, Path, Path] | None = None
-    port: int = field(default_factory=free_port)
+    port: int = 0
     scheduler: ForkedProcess | None = None
     workers: list[ForkedProcess] = field(default_factory=list)
     beside: str | None = None
@@ -53,8 +51,11 @@ class Cluster:
         return f"{'tcp' if self.tls is None else 'tls'}://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:
-        """Start `dask scheduler`, and wait until it listens."""
+        """Start `dask scheduler`, and wait until it listens: on a free port, later on the same."""
+        started = self.folder / "scheduler.json"
+        started.unlink(missing_ok=True)
         command = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"]
+        command += ["--scheduler-file", str(started)]
         if self.tls is not None:
             options = ("--tls-ca-file", "--tls-cert", "--tls-key")
             command += ["--protocol", "tls"]
@@ -62,12 +63,11 @@ class Cluster:
                 command += [name, str(path)]
         self.scheduler = self._spawn(SCHEDULER, command, "scheduler.log")
         until = time.monotonic() + 60
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
-                return
+        while not (started.exists() and started.stat().st_size):
             assert self.scheduler.poll() is None, self.log("scheduler.log")
             assert time.monotonic() < until
             time.sleep(0.05)
+        self.port = int(json.loads(started.read_text())["address"].rpartition(":")[2])
 
     def start_worker(self, *, address: str | None = None, **options: Any) -> ForkedProcess:
         """Start a worker; `options` are those of `WorkerOptions`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -138,6 +140,33 @@ def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, database: Dat
     wait_until(lambda: one.status().state == "stopped")
     with one:
         wait_until(lambda: _states(database) == {"Complete": before + 30}, 60)
+
+
+FORK_AFTER_A_THREAD = """
+import ctypes, os, signal, threading
+from labext.sandbox.service_processes import ServiceProcesses
+
+libc, key = ctypes.CDLL(None), ctypes.c_uint()
+libc.pthread_key_create(ctypes.byref(key), libc.sleep)  # called in each thread that exits
+
+def serve(number, on_ready):
+    print(len(os.listdir(f"/proc/{os.getppid()}/task")), flush=True)
+    on_ready()
+    signal.pause()
+
+thread = threading.Thread(target=lambda: libc.pthread_setspecific(key, ctypes.c_void_p(1)))
+thread.start()
+thread.join()
+ServiceProcesses(1, serve, lambda: True).run(lambda: os.kill(os.getpid(), signal.SIGTERM))
+"""
+
+
+@pytest.mark.sqlite
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_process_is_forked_once_joined_threads_have_released_their_locks() -> None:
+    command = [sys.executable, "-c", FORK_AFTER_A_THREAD]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "1\n", done.stderr
 
 
 @pytest.mark.sqlite
