@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from labext.jobs.client.base import ToolMethods, UploadMethods, UsageMethods
-from labext.jobs.client.list import CancelMethods
 from labext.jobs.client.logs import LogMethods
 from labext.jobs.client.pipelines import PipelineMethods
-from labext.jobs.client.submit import SubmitMethods
 
 __all__ = ["JobsClient"]
 
 
-class JobsClient(
-    ToolMethods,
-    PipelineMethods,
-    SubmitMethods,
-    LogMethods,
-    CancelMethods,
-    UploadMethods,
-    UsageMethods,
-):
+class JobsClient(PipelineMethods, LogMethods):
     """A client for the job service at one address, with one key.
 
     Every method queries the service. Failures raise a `LabextError` with a message and a next step.

@@ -1,4 +1,4 @@
-"""Client methods for tools, uploads and usage."""
+"""Connection of the client, and its methods for tools, uploads and usage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class BaseClient(ServiceClient):
-    """Connection to a job service, with lazily created helpers; see `JobsClient`."""
+    """Connection to a job service; tools, uploads and usage."""
 
     def __init__(
         self,
@@ -125,10 +125,6 @@ class BaseClient(ServiceClient):
             limits=ResponseLimits.from_options(connection.options),
         )
 
-
-class ToolMethods(BaseClient):
-    """Tools and their parameters."""
-
     def tools(self) -> pd.DataFrame:
         """Return the current catalogue, one row per tool.
 
@@ -165,10 +161,6 @@ class ToolMethods(BaseClient):
         """
         self._catalogue.read()
         return self._catalogue.tool(name)
-
-
-class UploadMethods(BaseClient):
-    """Uploaded files."""
 
     def upload(
         self, path: Path | str, folder: str | None = None, presigned: bool = False
@@ -220,10 +212,6 @@ class UploadMethods(BaseClient):
         if (not path and not folder) or (path and folder):
             raise InputError("Pass either a file or a folder to delete.", "Name one of them.")
         return self._service.delete_file(path or None, folder or None)
-
-
-class UsageMethods(BaseClient):
-    """Usage statistics."""
 
     def workers(self) -> pd.DataFrame:
         """Return the workers that run jobs: one row per worker.

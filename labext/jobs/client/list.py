@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from labext.jobs.watch import JobWatcher
 
 
+PartAction = Callable[[str, JobRecord], str]
+"""Operation on one job or batch, given its name and row; returns the service's message."""
+
+
 class ListMethods(BaseClient):
-    """List and watch jobs and batches."""
+    """List, watch, stop and delete jobs and batches, and download their results."""
 
     def jobs(
         self,
@@ -238,10 +242,6 @@ class ListMethods(BaseClient):
 
         return JobWatcher(self._service, self._parts, identity.check_name(name), email)
 
-
-class ResultMethods(BaseClient):
-    """Download the results of jobs."""
-
     def download(
         self,
         name: str,
@@ -371,14 +371,6 @@ class ResultMethods(BaseClient):
                 self._split_parts(name, email, error)
                 return self._fetcher.read(name, selection, Path(folder))
             return target.read_bytes()
-
-
-PartAction = Callable[[str, JobRecord], str]
-"""Operation on one job or batch, given its name and row; returns the service's message."""
-
-
-class CancelMethods(BaseClient):
-    """Stop and delete jobs."""
 
     def stop(self, name: str) -> str:
         """Stop a job, a batch or a pipeline; return the service's message.

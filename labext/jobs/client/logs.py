@@ -13,7 +13,7 @@ from labext.actions import Action
 from labext.errors import InputError, LabextError, NotFoundError, NotReadyError, ServiceError
 from labext.jobs import identity, records
 from labext.jobs.api import is_not_served
-from labext.jobs.client.list import ListMethods, ResultMethods
+from labext.jobs.client.list import ListMethods
 from labext.jobs.output_kinds import view_label
 from labext.progress import Outcome
 
@@ -55,7 +55,7 @@ class _LogPart:
         raise ServiceError("The service returned an invalid log.")
 
 
-class LogMethods(ListMethods, ResultMethods):
+class LogMethods(ListMethods):
     """Read the logs and output files of jobs."""
 
     def log(self, name: str, *, email: str | None = None) -> str:
