@@ -327,19 +327,17 @@ _MAX_METRICS_SIZE = 256 * 1024**2
 _JOB_COLUMNS = ("job", "jobname", "job_name", "name")
 
 
-class MetricsMerger:
-    """Merge the metrics tables of parts into one table."""
+def merge_metrics(tables: Iterable[tuple[str, bytes]], order: Sequence[str]) -> str:
+    """Return the merged metrics tables, given by part, sorted by the given order of jobs.
 
-    def __init__(self) -> None:
-        self._columns: dict[str, None] = {}
-        self._rows: list[tuple[str, dict[str, str]]] = []
+    The name of its part is stripped from the name of a job. Empty without tables.
 
-    def add(self, part: str, content: bytes) -> None:
-        """Add the table of a part, stripping the name of the part from the names of the jobs.
-
-        Raises:
-            ArchiveError: the content is not a CSV table.
-        """
+    Raises:
+        ArchiveError: a table is not in CSV format.
+    """
+    columns: dict[str, None] = {}
+    rows: list[tuple[str, dict[str, str]]] = []
+    for part, content in tables:
         try:
             lines = [*csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))]
         except (UnicodeDecodeError, csv.Error):
@@ -348,25 +346,22 @@ class MetricsMerger:
             ) from None
         header, *cells = [line for line in lines if line] or [[]]
         if not header:
-            return
+            continue
         job_column = next((name for name in header if name.lower() in _JOB_COLUMNS), header[0])
-        self._columns.update(dict.fromkeys(header))
+        columns.update(dict.fromkeys(header))
         for line in cells:
             row = dict(zip(header, line, strict=False))
             row[job_column] = identity.strip_batch_name(row.get(job_column, ""), part)
-            self._rows.append((row[job_column], row))
-
-    def text(self, order: Sequence[str]) -> str:
-        """Return the merged table, sorted by the given order of jobs; empty without tables."""
-        if not self._columns:
-            return ""
-        positions = {job: n for n, job in enumerate(order)}
-        out = io.StringIO(newline="")
-        writer = csv.DictWriter(out, list(self._columns), restval="", lineterminator="\n")
-        writer.writeheader()
-        ordered = sorted(self._rows, key=lambda item: positions.get(item[0], len(positions)))
-        writer.writerows(row for _, row in ordered)
-        return out.getvalue()
+            rows.append((row[job_column], row))
+    if not columns:
+        return ""
+    positions = {job: n for n, job in enumerate(order)}
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(columns), restval="", lineterminator="\n")
+    writer.writeheader()
+    rows.sort(key=lambda item: positions.get(item[0], len(positions)))
+    writer.writerows(row for _, row in rows)
+    return out.getvalue()
 
 
 @dataclass(frozen=True)
@@ -402,7 +397,7 @@ def merge_archives(
         ArchiveError: an archive is damaged, or not safe to unpack.
         StorageError: the disk is full.
     """
-    metrics = MetricsMerger()
+    metrics: list[tuple[str, bytes]] = []
     used_paths: set[str] = {METRICS}
     done, newest = 0, (1980, 1, 1, 0, 0, 0)
     partial = target.with_name(f"{target.name}.making")
@@ -434,15 +429,13 @@ def merge_archives(
                                 f"{_MAX_METRICS_SIZE:,} are allowed.",
                                 f"Fetch the archive of {name} alone.",
                             )
-                        metrics.add(name, b"".join(read_blocks(opened, info)))
+                        metrics.append((name, b"".join(read_blocks(opened, info))))
                     else:
                         _copy_member(opened, info, out, _merged_path(inner, name, used_paths))
                     done += info.file_size
                     if on_bytes:
                         on_bytes(done, None)
-        for part, content in (tables or {}).items():
-            metrics.add(part, content)
-        table = metrics.text(order)
+        table = merge_metrics([*metrics, *(tables or {}).items()], order)
         if table:
             # The newest time of the parts makes the archive reproducible.
             _write_member(out, zipfile.ZipInfo(METRICS, newest), [table.encode()])
@@ -469,14 +462,6 @@ def merge_sizes(parts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
             else:
                 merged[_merged_path(inner, part, used_paths)] = size
     return merged
-
-
-def merge_metrics(parts: Mapping[str, bytes], order: Sequence[str]) -> str:
-    """Return the merged metrics tables of parts, for requests of this file alone."""
-    metrics = MetricsMerger()
-    for part, content in parts.items():
-        metrics.add(part, content)
-    return metrics.text(order)
 
 
 def _folder_of(part: str, paths: Iterable[str]) -> str:

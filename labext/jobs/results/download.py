@@ -154,7 +154,7 @@ class ResultsSource:
         if not job.split and not job.incomplete:
             return self.download(job.name, target, job.selection, callbacks)
         if job.selection.file == METRICS:
-            tables = {part: self._metrics(job, part, stage, callbacks) for part in job.ended}
+            tables = [(part, self._metrics(job, part, stage, callbacks)) for part in job.ended]
             write_atomic(target, merge_metrics(tables, self._order(job)).encode())
             return target
         first, _, rest = job.selection.file.partition("/")

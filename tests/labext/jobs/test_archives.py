@@ -269,22 +269,22 @@ def test_merged_metrics_are_in_input_order(order: list[int], cut: int) -> None:
         part: ("job,n\n" + "".join(f"{part}-j{n},{n}\n" for n in jobs)).encode()
         for part, jobs in tables.items()
     }
-    text = archives.merge_metrics(parts, [f"j{n}" for n in range(9)])
+    text = archives.merge_metrics(parts.items(), [f"j{n}" for n in range(9)])
     assert text == "job,n\n" + "".join(f"j{n},{n}\n" for n in range(9))
 
 
 def test_merged_metrics_keep_every_cell() -> None:
     text = archives.merge_metrics(
-        {
-            "b-part1of2": '\ufeffscore,Name,note\n1e-300,x,"a,""b""\n"\n'.encode(),
-            "b-part2of2": b"Name,energy\ny,0.1\n\nz\n",
-        },
+        [
+            ("b-part1of2", '\ufeffscore,Name,note\n1e-300,x,"a,""b""\n"\n'.encode()),
+            ("b-part2of2", b"Name,energy\ny,0.1\n\nz\n"),
+        ],
         ["x", "y", "z"],
     )
     assert text == 'score,Name,note,energy\n1e-300,x,"a,""b""\n",\n,y,,0.1\n,z,,\n'
-    assert archives.merge_metrics({"p": b""}, []) == ""
+    assert archives.merge_metrics([("p", b"")], []) == ""
     with pytest.raises(ArchiveError, match="not a CSV table"):
-        archives.merge_metrics({"p": b"\xff\xfe"}, [])
+        archives.merge_metrics([("p", b"\xff\xfe")], [])
 
 
 def test_folder_of_a_part_is_determined_once() -> None:
