@@ -10,6 +10,9 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 from sqlalchemy import MetaData
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
 from labext.sandbox.core.dependencies import SiteDep
@@ -17,13 +20,13 @@ from labext.sandbox.core.file_storage.service_files import with_fetched
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Service, Site
-from labext.sandbox.core.web import handle_errors
+from labext.sandbox.core.web import DownloadResponse, handle_errors
 from labext.sandbox.jobs import scheduling, seed, submission, tasks, usage
 from labext.sandbox.jobs import service as jobs_service
 from labext.sandbox.jobs.dependencies import CallerDep, ContentDep, json_response, message_response
-from labext.sandbox.jobs.files import job_files
-from labext.sandbox.jobs.files import router as file_routes
+from labext.sandbox.jobs.files import job_files, job_logs, uploaded_files
 from labext.sandbox.jobs.pipelines.service import run_pipeline, submit_pipeline
+from labext.sandbox.jobs.schemas import bad_request
 from labext.sandbox.jobs.service import list_jobs
 from labext.sandbox.jobs.tables import Base
 from labext.sandbox.jobs.tools import catalogue
@@ -80,9 +83,8 @@ class JobService(Service):
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
         app.state.limiter = rate_limiter(site.database, "jobs")
-        for router in (api, file_routes.router):
-            app.include_router(router, prefix="/api")
-        app.include_router(file_routes.keyless_router)
+        app.include_router(api, prefix="/api")
+        app.include_router(keyless)
         handle_errors(app, lambda _status, message: {"error": message})
         return {"jobs": app}
 
@@ -90,6 +92,10 @@ class JobService(Service):
 service = JobService()
 
 api = APIRouter()
+"""Routes below `/api`; every request except that of the description needs a key."""
+
+keyless = APIRouter()
+"""Routes of presigned URLs, which need no key."""
 
 
 @api.get("/openapi.json")
@@ -179,3 +185,106 @@ def get_workers(site: SiteDep, caller: CallerDep) -> Response:
 def get_usage_statistics(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """Return the usage of the caller or its organization."""
     return json_response(usage.usage_statistics(site, caller, request.query_params))
+
+
+class _AnyPathConvertor(PathConvertor):
+    """Match the rest of a path including line breaks, unlike Starlette's `path`."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("labext_name", _AnyPathConvertor())
+
+
+@api.post("/result")
+def post_result(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
+    """Return the presigned URL of a result."""
+    return PlainTextResponse(job_files.create_result_url(site, caller, content))
+
+
+@api.put("/upload/{filename:labext_name}")
+async def put_upload(site: SiteDep, caller: CallerDep, request: Request, filename: str) -> Response:
+    """Upload the request body as a file."""
+    length = request.headers.get("content-length")
+    upload = await run_in_threadpool(
+        uploaded_files.begin_upload, site, caller, filename, request.query_params, length
+    )
+    return await _receive_upload(site, upload, request)
+
+
+async def _receive_upload(site: Site, upload: uploaded_files.Upload, request: Request) -> Response:
+    try:
+        return message_response(await uploaded_files.receive_upload(site, upload, request.stream()))
+    except ClientDisconnect:
+        raise bad_request("The content is incomplete.") from None  # no client receives this
+
+
+@api.post("/getPresignedUploadUrl")
+def post_presigned_upload(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
+    """Return the presigned URLs of an upload."""
+    return json_response(uploaded_files.create_upload_urls(site, caller, content))
+
+
+@keyless.put(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
+async def put_presigned(site: SiteDep, request: Request, rest: str) -> Response:
+    """Upload a file to its presigned URL."""
+    length = request.headers.get("content-length")
+    upload = await run_in_threadpool(
+        uploaded_files.begin_presigned_upload, site, rest, request.query_params, length
+    )
+    return await _receive_upload(site, upload, request)
+
+
+@keyless.head(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
+def head_presigned(site: SiteDep, request: Request, rest: str) -> Response:
+    """Return the length, upload time and checksum of a presigned URL's file as headers."""
+    return Response(headers=uploaded_files.presigned_headers(site, rest, request.query_params))
+
+
+@api.get("/files")
+def get_files(site: SiteDep, caller: CallerDep, request: Request) -> Response:
+    """List uploaded files."""
+    return json_response(uploaded_files.list_files(site, caller, request.query_params))
+
+
+@api.get("/getFolders")
+def get_folders(site: SiteDep, caller: CallerDep) -> Response:
+    """List the folders of uploaded files."""
+    return json_response(uploaded_files.list_folders(site, caller))
+
+
+@api.delete("/delete-file")
+def delete_file(site: SiteDep, caller: CallerDep, request: Request) -> Response:
+    """Delete a file or folder."""
+    return message_response(uploaded_files.delete_file(site, caller, request.query_params))
+
+
+@api.get("/job-log")
+def get_job_log(site: SiteDep, caller: CallerDep, request: Request) -> Response:
+    """Return the log of a job in any state."""
+    return json_response(job_logs.read_log(site, caller, request.query_params))
+
+
+@api.get("/job-outputs")
+def get_job_outputs(site: SiteDep, caller: CallerDep, request: Request) -> Response:
+    """List the files that a job has written, or send one of them."""
+    query = request.query_params
+    if "file" not in query:
+        return json_response(job_logs.list_job_outputs(site, caller, query))
+    return _attachment(job_logs.find_job_output(site, caller, query), "application/octet-stream")
+
+
+@keyless.api_route(job_files.DOWNLOAD_PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"])
+def get_download(site: SiteDep, request: Request, rest: str) -> Response:
+    """Send the result of a presigned URL."""
+    query = request.query_params
+    download = job_files.find_download(
+        site, f"{job_files.DOWNLOAD_PREFIX}/{rest}", query.get("expires"), query.get("signature")
+    )
+    return _attachment(download)
+
+
+def _attachment(download: job_files.DownloadFile, media_type: str | None = None) -> Response:
+    """Send a file as an attachment; the default media type is guessed from its name."""
+    error = job_files.deleted_file_error()
+    return DownloadResponse(download.file, error, media_type, download.name)

@@ -15,13 +15,12 @@ from starlette.testclient import TestClient
 
 from labext.sandbox.core.service_protocol import Options
 from labext.sandbox.jobs import app, limits, names, seed, service, submission
-from labext.sandbox.jobs.files.router import router
 from labext.sandbox.jobs.tools import catalogue
 
 pytestmark = pytest.mark.contract
 
 
-ROUTES: list[Any] = [*app.api.routes, *router.routes]
+ROUTES: list[Any] = app.api.routes
 ENDPOINTS = [
     (method, route.path.removeprefix("/").replace("{filename:labext_name}", "a.txt"))
     for route in ROUTES

@@ -19,9 +19,17 @@ from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.queue import Attempt, Queue, Task, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.core.web import DownloadResponse
-from labext.sandbox.jobs import execution, job_creation, parent_jobs, service, submission, usage
+from labext.sandbox.jobs import (
+    app,
+    execution,
+    job_creation,
+    parent_jobs,
+    service,
+    submission,
+    usage,
+)
 from labext.sandbox.jobs.app import JobService
-from labext.sandbox.jobs.files import job_files, result_archives, router
+from labext.sandbox.jobs.files import job_files, result_archives
 from labext.sandbox.jobs.tables import RUNNING, Account, Job
 from labext.sandbox.jobs.tools.tool import Tool
 
@@ -179,7 +187,7 @@ def test_file_deleted_before_it_is_opened_is_404(site, student, monkeypatch):
             file.unlink()
             await super().__call__(*asgi)
 
-    monkeypatch.setattr(router, "DownloadResponse", Late)
+    monkeypatch.setattr(app, "DownloadResponse", Late)
     response = get(site, address)
     assert response.status_code == 404
     assert "deleted" in response.json()["error"]
