@@ -139,16 +139,9 @@ class JobsAdministration(Administration):
     def import_accounts(
         self, file: Path, organization: str | None = None, key_file: Path | None = None
     ) -> list[Record]:
-        """Create accounts for the people in a CSV file, or none.
+        """Create accounts for the people in a CSV file with the column `email`, or none.
 
-        Args:
-            file: a table with the column `email`.
-            organization: as for `add_account`.
-            key_file: a new CSV file, with a key for each account; None for no keys.
-
-        Raises:
-            InputError: the file can't be read, or has an invalid row.
-            ConflictError: an account exists already, or the key file does.
+        `key_file`, a new CSV file, gets a key for each account.
         """
         emails = [email for email, _ in read_people(file)]
         organization = organization or initial_organization(self.site)
@@ -171,15 +164,8 @@ class JobsAdministration(Administration):
     ) -> Record:
         """Change the share and the limits of an account in the queue; None keeps the value.
 
-        Args:
-            email: the email address of the account.
-            weight: the share of job starts relative to other accounts; also applies to queued jobs.
-            max_running: the maximum number of running jobs; 0 for no limit, `default` for the
-                limit of all accounts.
-            max_queued: the maximum number of queued jobs, with the same special values.
-
-        Raises:
-            InputError: a value is out of range.
+        `weight` is the share of job starts relative to other accounts, also of queued jobs. The
+        limits are 0 for no limit, `default` for those of all accounts.
         """
         if weight is not None and not MIN_WEIGHT <= weight <= MAX_WEIGHT:
             raise InputError(

@@ -58,13 +58,8 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     The archive contains the tool's files, `settings.json` (as submitted), `score.json` and
     `log.txt` (the versions of the packages, then the output of the process).
 
-    Args:
-        work: the working folder; `../inputs/<setting>/` has the input file of a setting.
-        payload: the task's payload with the keys `tool`, `settings` and `files`, the settings with
-            input files.
-
-    Raises:
-        TaskError: the tool is no longer installed, or an input file is lost.
+    `../inputs/<setting>/` has the input file of a setting; `files` of the payload are the settings
+    with input files.
     """
     tool = catalogue.find_tool(payload["tool"])
     if tool is None:

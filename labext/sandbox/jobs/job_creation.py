@@ -224,15 +224,8 @@ def store_jobs(
 ) -> None:
     """Store the rows, tasks and input files of jobs, and count the jobs as submitted.
 
-    Args:
-        session: the transaction; the row of the parent is already flushed.
-        site: the site with the files and the queue.
-        account: the owner of the jobs.
-        tool: the tool of all jobs.
-        orders: the jobs, in the order in which they are listed and started.
-        project: the `projectTag` of jobs without a parent.
-        parent: the batch, or the pipeline at the stage of the jobs.
-        max_seconds: time limit of each job; the lowest of all limits applies.
+    `orders` has the order in which the jobs are listed and started. `project` is for jobs without a
+    parent, whose row must be flushed. Of all time limits the lowest applies.
     """
     created = current_timestamp()
     jobs = [

@@ -42,10 +42,8 @@ class JobSelection:
     """The filters and the order of a job list.
 
     Attributes:
-        where: the conditions.
         oldest_first: True to list the oldest job first, as for the jobs of a batch.
         scope: identifier of the list; a `startKey` is valid for this list only.
-        with_email: True if rows include the owner's email address.
     """
 
     where: tuple[ColumnElement[bool], ...]

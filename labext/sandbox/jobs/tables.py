@@ -63,7 +63,6 @@ class Account(Base):
     Attributes:
         owner: True if the account may see its organization's jobs.
         budget: the limit of weighted hours; None if only the organization's budget applies.
-        gates: the permissions for gated parameters.
         storage_quota: the size limit in bytes of uploaded files and archives together.
         weight: its share of the starts of jobs, relative to other accounts.
         max_running, max_queued: limits of running and of queued jobs; None for those of all
@@ -113,12 +112,7 @@ class Key(Base):
 
 
 class Usage(Base):
-    """Usage of a tool by an account, including deleted jobs.
-
-    Attributes:
-        jobs: the number of submitted jobs.
-        weighted_hours: the total of the ended jobs.
-    """
+    """Usage of a tool by an account, including deleted jobs."""
 
     __tablename__ = "jobs_usage"
 
@@ -129,11 +123,7 @@ class Usage(Base):
 
 
 class SavedPipeline(Base):
-    """A saved pipeline, which the accounts of an organization run by name.
-
-    Attributes:
-        stages: the stages in the form of `/submit-pipeline`.
-    """
+    """A saved pipeline, which the accounts of an organization run by name."""
 
     __tablename__ = "jobs_saved_pipelines"
     __table_args__ = (UniqueConstraint("organization_id", "name"),)
@@ -149,14 +139,12 @@ class Job(Base):
     """A job, or the parent of the jobs of a batch or a pipeline.
 
     Attributes:
-        parent_id: the batch or pipeline of the job.
         name: unique within the account; `<batch>-<job>` for a job of a batch,
             `<pipeline>-stage<k>-<tool>` for a job of a pipeline.
         type: the tool, `batch` or `pipeline`.
         tool: the tool; for a batch, the tool of all its jobs; for a pipeline, `pipeline`.
         stage: the stage of a pipeline's job, from 1; for a pipeline, the last started stage.
         batch_status, aggregation_error: set for batches only.
-        reason: the reason why the job was stopped.
         budget: the limit of weighted hours of all jobs of a batch together.
         bytes: the size of a parent's archive.
         record: the job row as JSON, updated with every flush (JOBS-72).

@@ -66,7 +66,6 @@ class Caller:
 
     Attributes:
         user: the owner of a key or ID token, or the user on whose behalf an app acts.
-        app: the acting app; None if a user acts without one.
         credential: as in `tables.AuditEntry`.
         ended: reason why the credential is no longer valid; None if it is valid.
     """
@@ -166,9 +165,6 @@ def check_places(
     """Check that a requested folder and project are visible; blank ids are ignored.
 
     Hidden and missing places cause the same error, so that their existence is not revealed.
-
-    Raises:
-        HTTPException: 403 if one of them is not visible.
     """
     if folder_id.strip() and folder_id not in places.folders:
         raise forbidden(f"{parameter}: there is no such folder, or you have no access to it.")
@@ -235,9 +231,6 @@ def authenticate(
     """Return the owner of the credentials, also of expired or deleted ones (`Caller.ended`).
 
     `authorizations` are the values of the Authorization header.
-
-    Raises:
-        HTTPException: 401 if the credentials are unknown.
     """
     if not authorizations:
         raise unauthorized("The Authorization header is missing.")
@@ -255,11 +248,7 @@ def authenticate(
 
 
 def parse_basic(value: str) -> tuple[str, str]:
-    """Decode the username and password of HTTP Basic.
-
-    Raises:
-        ValueError: the value is malformed.
-    """
+    """Decode the username and password of HTTP Basic; ValueError if they are malformed."""
     try:
         pair = base64.b64decode(value.encode("ascii"), validate=True).decode()
     except (UnicodeError, binascii.Error):
@@ -324,11 +313,7 @@ class IdTokenVerifier:
         self._verifier = lru_cache(maxsize=1)(lambda url, audience: Verifier(url, audience, ca))
 
     def email(self, session: Session, token: str) -> str:
-        """Return the email claim of a valid token.
-
-        Raises:
-            HTTPException: 401, the token is invalid, or the tenant has no identity provider.
-        """
+        """Return the email claim of a valid token."""
         url, audience = session.execute(
             select(Tenant.configuration_url, Tenant.audience).where(Tenant.id == self._tenant_id)
         ).one()

@@ -127,14 +127,7 @@ API_PREFIX = "/api/v2"
 
 @dataclass(frozen=True)
 class TenantContext:
-    """The context of a tenant's application: its `app.state.tenancy`.
-
-    Attributes:
-        origin: the tenant's address.
-        rate_limiter: the rate limiter of its users and apps; None without a limit.
-        id_tokens: verifies the ID tokens of its identity provider.
-        audit: the log of its calls.
-    """
+    """The context of a tenant's application: its `app.state.tenancy`."""
 
     site: Site
     tenant_id: int
@@ -175,7 +168,6 @@ class Call:
 
     Attributes:
         session: the transaction that reads the data of the response.
-        entry: the log entry.
         headers: additional headers of the response, also of an error.
     """
 

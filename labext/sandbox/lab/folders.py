@@ -40,11 +40,7 @@ router = CallRouter(prefix=API_PREFIX)
 
 @router.call("/folders")
 def get_folders(call: Call, caller: Caller) -> CallResponse:
-    """Return a page of the folders that the caller may see.
-
-    Raises:
-        HTTPException: 400, a parameter is unknown or its value is invalid.
-    """
+    """Return a page of the folders that the caller may see."""
     places, params = readable_places(call.session, caller), call.request.query_params
     parent, project = params.get("parentFolderId", ""), params.get("projectId", "")
     check_places(places, "" if parent == NO_PARENT else parent, project, parameter="parentFolderId")
@@ -69,11 +65,7 @@ def get_folders(call: Call, caller: Caller) -> CallResponse:
 
 @router.call("/folders/{identifier:folder_id}")
 def get_folder(call: Call, caller: Caller) -> CallResponse:
-    """Return a folder.
-
-    Raises:
-        HTTPException: 403, the folder does not exist or is not visible to the caller.
-    """
+    """Return a folder."""
     places = readable_places(call.session, caller)
     schemas.check_known_parameters(call.request.query_params, ())
     identifier = call.request.path_params["identifier"]

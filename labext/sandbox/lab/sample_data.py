@@ -43,10 +43,7 @@ def extract_subsequence(
 ) -> tuple[str, SequenceFeatures]:
     """Return the bases of a region and its features, with positions relative to its start.
 
-    Args:
-        entry: the sequence; in a circular one the region may span the origin.
-        start: the first base, from 0.
-        length: at most that of the sequence; in a linear one the region ends within it.
+    `start` counts from 0. In a circular sequence the region may span the origin.
     """
     bases, features = entry.bases, entry.features
     extended = bases + bases[: start + length - len(bases)] if entry.circular else bases

@@ -46,11 +46,7 @@ NOTEBOOK_APP = "notebook"
 
 @dataclass(frozen=True)
 class SeedUser:
-    """A user to create; the e-mail address is `HANDLE@sandbox.local`.
-
-    Attributes:
-        places: the names of the visible organizations, teams, projects and folders.
-    """
+    """A user to create; the e-mail address is `HANDLE@sandbox.local`."""
 
     handle: str
     name: str

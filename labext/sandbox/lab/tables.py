@@ -24,9 +24,8 @@ _IDENTIFIER_LENGTH = 8
 def new_identifier(prefix: str) -> str:
     """Return a new random identifier.
 
-    Args:
-        prefix: `seq` for a sequence, `lib` a folder, `src` a project, `ent` a user, `ts` a schema;
-            the sandbox adds `org`, `team`, `app`.
+    The prefix is `seq` for a sequence, `lib` a folder, `src` a project, `ent` a user, `ts` a
+    schema; the sandbox adds `org`, `team`, `app`.
     """
     letters = (secrets.choice(_IDENTIFIER_LETTERS) for _ in range(_IDENTIFIER_LENGTH))
     return f"{prefix}_{''.join(letters)}"
@@ -57,8 +56,6 @@ class Tenant(Base):
     Attributes:
         name: as in `labext.sandbox.lab.endpoints.TENANT_ENDPOINTS`.
         enterprise: whether it may have an identity provider and IP ranges (LAB-177).
-        configuration_url: the identity provider's OpenID configuration; None without one.
-        audience: the audience of its ID tokens.
         requires_user_secret: whether the sandbox's own provider requires users' secrets.
     """
 
@@ -91,7 +88,6 @@ class User(Base):
     """A user of a tenant.
 
     Attributes:
-        id: `ent_…`.
         handle: the short name shown as the creator of a record.
         email: unique within the tenant, in lower case.
     """
@@ -134,12 +130,7 @@ class ApiKey(Credential, Base):
 
 
 class App(Base):
-    """A service account (LAB-39 to LAB-55).
-
-    Attributes:
-        id: `app_…`.
-        permissions: its permissions, such as `sequences:read`.
-    """
+    """A service account (LAB-39 to LAB-55)."""
 
     __tablename__ = "lab_apps"
     __table_args__ = (UniqueConstraint("tenant_id", "name"),)
@@ -307,7 +298,6 @@ class SearchValue(Base):
 
     Attributes:
         field: `alias`, `registryId`, `entityRegistryId` or `fields.NAME`.
-        position: the index among the values of the field.
         text: the value as text; None if the field of a schema is empty.
         number: the value of a numeric field; None for others.
     """
@@ -328,10 +318,7 @@ class AuditEntry(Base):
     Names and addresses are copied, since entries outlive users and apps.
 
     Attributes:
-        user: the e-mail address of the acting user, if known.
-        app: the name of the acting app, if any.
         credential: `key NAME`, `secret NAME` or `ID token`; None if unknown.
-        reason: why the request was refused; None if it was not.
     """
 
     __tablename__ = "lab_audit"
@@ -351,14 +338,7 @@ class AuditEntry(Base):
 
 
 class AuthorizationCode(Base):
-    """An authorization code of the identity provider that was not redeemed yet.
-
-    Attributes:
-        hash: the SHA-256 of the code, which is not stored itself.
-        expires: seconds since the epoch.
-        request: the fields of the `AuthorizationRequest`.
-        email: the user who has signed in.
-    """
+    """An unredeemed authorization code of the identity provider; only its SHA-256 is stored."""
 
     __tablename__ = "lab_codes"
 

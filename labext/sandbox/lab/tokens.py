@@ -47,11 +47,7 @@ def post_token(
 
 
 def issue_access_token(call: Call, content: bytes) -> CallResponse:
-    """Return a new access token (client credentials grant, RFC 6749, section 4.4).
-
-    Raises:
-        OAuthError: 400, 401, or 403 from an address outside the tenant's ranges.
-    """
+    """Return a new access token (client credentials grant, RFC 6749, section 4.4)."""
     form = oauth.parse_form(call.request.headers.get("content-type", ""), content)
     if "grant_type" not in form:
         raise OAuthError("invalid_request", "grant_type is missing.")

@@ -88,9 +88,6 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 
     The archive has one folder per complete job, and `metrics.csv` with one row per job: name, state
     and Score.
-
-    Raises:
-        TaskError: a job's outputs are missing, or the archive exceeds the account's storage.
     """
     parts: Sequence[Part] = payload["parts"]
     metrics = work / METRICS_FILE

@@ -37,10 +37,7 @@ class Upload:
     """An upload that passed the checks of its name and size.
 
     Attributes:
-        account_id: the id of the owner.
         folder, name: the folder (may be empty) and name of the file.
-        max_bytes: the size limit of a file in bytes.
-        free_bytes: the free storage of the account in bytes.
     """
 
     account_id: int

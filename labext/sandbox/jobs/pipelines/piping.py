@@ -39,7 +39,6 @@ class OutputFile:
 
     Attributes:
         reference: the value for a file setting, `<job>/<path>`.
-        file: the path on disk.
         content: the kind of content, if known; see `Tool.passes_content`.
     """
 
@@ -115,13 +114,9 @@ def _resolve_content(tool: Tool, settings: Mapping[str, Any], kind: str) -> str 
 def accepts_file(
     parameter: Parameter, file_name: str, content: str | None = None, kinds: Sequence[str] = ()
 ) -> bool:
-    """Return whether a file can be the value of a parameter.
+    """Return whether a file can be the value of a parameter that accepts these `kinds` of content.
 
-    Args:
-        parameter: the parameter.
-        file_name: the name of the file, or a glob pattern.
-        content: the kind of the file's content, if known.
-        kinds: the kinds of content that the parameter accepts; empty for any.
+    `file_name` may be a glob pattern; without `kinds`, any content is accepted.
     """
     if content is not None and kinds and content not in kinds:
         return False

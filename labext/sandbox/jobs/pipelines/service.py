@@ -68,9 +68,7 @@ class RejectedJob:
     """A job that can't run with its piped value; it is stored as Stopped.
 
     Attributes:
-        name: the job's full name.
         settings: the stage's settings, with the text or the path of the piped value filled in.
-        reason: the reason in one sentence.
     """
 
     name: str

@@ -222,11 +222,6 @@ def parse_fasta(
     The name is the first word of the header. Sequences are in upper case, without whitespace, gaps
     (- and .) and a final stop (*). With `aligned`, gaps are kept as - and all rows must have the
     same length.
-
-    Raises:
-        ToolError: the text is not FASTA, it has more than `max_count` records, a name is missing or
-            duplicate, a sequence is empty or has an invalid letter, or the rows of an alignment
-            differ in length.
     """
     gaps: dict[str, str | int | None] = {"-": "-", ".": "-"} if aligned else {"-": "", ".": ""}
     plain_text = text.replace("\r", "\n").lstrip("\ufeff \n\t")
@@ -275,11 +270,7 @@ _ROMAN_NUMERALS = str.maketrans({"1": "i", "2": "ii", "3": "iii"})
 
 
 def read_enzymes(settings: Settings, name: str, max_count: int) -> list[Any]:
-    """Return the enzymes of a setting as Biopython classes, in order and without duplicates.
-
-    Raises:
-        ToolError: a name is not in REBASE, or there are more than `max_count` names.
-    """
+    """Return the enzymes of a setting as Biopython classes, in order and without duplicates."""
     names = read_words(settings, name)
     if len(names) > max_count:
         raise ToolError(f"{name}: {len(names)} enzymes; at most {max_count} are allowed.")

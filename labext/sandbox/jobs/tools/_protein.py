@@ -72,12 +72,7 @@ class _AtomRecord:
 
 
 def read_residues(path: Path, model: int = 1, chains: Collection[str] = ()) -> list[Residue]:
-    """Read the protein residues of a model (from 1) of the input file, in the order of the file.
-
-    Raises:
-        ToolError: the file is too large or not a protein in PDB format, a record is malformed, a
-            residue occurs twice, or the model or a chain does not exist.
-    """
+    """Read the protein residues of a model (from 1) of the input file, in the order of the file."""
     lines = read_file(path, "pdbFile", _MAX_FILE_BYTES).splitlines()
     content = (line for line in lines if line and not line.startswith("#"))
     if next(content, "").startswith("data_"):
@@ -170,11 +165,7 @@ def _parse_element(line: str) -> str:
 
 
 def _build_residue(records: list[_AtomRecord]) -> Residue | None:
-    """Build a residue from its main alternative location; None without an alpha carbon.
-
-    Raises:
-        ToolError: the records are those of several residues.
-    """
+    """Build a residue from its main alternative location; None without an alpha carbon."""
     weights: dict[str, float] = {}
     for record in records:
         if record.alternative:
@@ -382,11 +373,7 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
 
 
 def atom_masses(atoms: Sequence[Atom]) -> Array:
-    """Return the masses of atoms in daltons.
-
-    Raises:
-        ToolError: an element is unknown.
-    """
+    """Return the masses of atoms in daltons."""
     import numpy as np
     from biotite.structure.info import mass
 

@@ -86,10 +86,6 @@ def preload_modules() -> list[str]:
 
 
 def run_tool(name: str, settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Run a tool in this process, with input files by setting and a folder for the results.
-
-    Raises:
-        ToolError: the settings or files are invalid.
-    """
+    """Run a tool in this process, with input files by setting and a folder for the results."""
     module = import_module(f"labext.sandbox.jobs.tools.{name}")
     return cast(Score, module.run(settings, inputs, out))

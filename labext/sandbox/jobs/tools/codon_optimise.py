@@ -134,10 +134,6 @@ def best_codons(
 
     `choices` has the codons of each position with their values. Ties are resolved in favour of
     codons that are listed first.
-
-    Raises:
-        NoCodonChoiceError: all choices contain a pattern.
-        TooManyStatesError: there are more than `MAX_STATES` states.
     """
     steps: list[dict[int, tuple[int, str]]] = []
     value_by_state = {0: 0.0}

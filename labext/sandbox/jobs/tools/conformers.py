@@ -16,11 +16,7 @@ MAX_SMILES_LENGTH = 1000
 
 
 def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
-    """Parse SMILES into an RDKit molecule with implicit hydrogens.
-
-    Raises:
-        ToolError: the SMILES is invalid, has several molecules, or is too large.
-    """
+    """Parse SMILES into an RDKit molecule with implicit hydrogens."""
     from rdkit import Chem, rdBase
 
     text = smiles.strip()
@@ -108,9 +104,6 @@ def embed_conformers(flat: Any, count: int, seed: int) -> Any:
     """Return the molecule with explicit hydrogens and up to `count` conformers.
 
     Unspecified stereocentres have the configuration of the first embedding in all conformers.
-
-    Raises:
-        ToolError: the molecule can't be embedded.
     """
     from rdkit import Chem, rdBase
     from rdkit.Chem import rdDistGeom
@@ -138,9 +131,6 @@ def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
     """Minimize all conformers in place; return the force field and the conformers by energy.
 
     UFF is used if MMFF94 has no parameters for the molecule.
-
-    Raises:
-        ToolError: neither force field has parameters for the molecule.
     """
     from rdkit import rdBase
     from rdkit.Chem import rdForceFieldHelpers as fields

@@ -20,11 +20,7 @@ SEED = 42
 
 
 def read_query(text: str, molecule: str) -> dict[str, str]:
-    """Read a single sequence or the rows of an alignment from FASTA, with - for gaps.
-
-    Raises:
-        ToolError: the text is invalid or too large.
-    """
+    """Read a single sequence or the rows of an alignment from FASTA, with - for gaps."""
     rows = _inputs.parse_fasta(text, "query", ALPHABETS[molecule], MAX_QUERY_ROWS, aligned=True)
     for name, letters in rows.items():
         _inputs.check_length(f"query, {name}", letters, 1, MAX_QUERY_LENGTH)
@@ -32,11 +28,7 @@ def read_query(text: str, molecule: str) -> dict[str, str]:
 
 
 def build_profile(text: str, molecule: str) -> Any:
-    """Build a profile (`pyhmmer.plan7.HMM`) from an alignment or sequence, or parse a profile.
-
-    Raises:
-        ToolError: the text is invalid, of another molecule, or too long.
-    """
+    """Build a profile (`pyhmmer.plan7.HMM`) from an alignment or sequence, or parse a profile."""
     from pyhmmer.errors import AlphabetMismatch, UnexpectedError
 
     content = text.lstrip("\ufeff \r\n\t")

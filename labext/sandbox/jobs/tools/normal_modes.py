@@ -75,11 +75,7 @@ def build_hessian(coordinates: Array, constants: Array) -> Array:
 
 
 def compute_modes(matrix: Array) -> NormalModes:
-    """Return the internal modes of a rigid network.
-
-    Raises:
-        ToolError: the network is not rigid.
-    """
+    """Return the internal modes of a rigid network."""
     import numpy as np
 
     values, vectors = np.linalg.eigh(matrix)

@@ -33,12 +33,7 @@ _TERMINAL_BOND_LENGTH = 1.25
 
 
 def write_complete_residues(residues: Sequence[Residue], path: Path) -> None:
-    """Write the heavy atoms as a PDB file, adding a missing terminal oxygen to each chain.
-
-    Raises:
-        ToolError: a chain has a gap, a residue is not one of the 20 amino acids, or atoms are
-            missing, unknown or at the same place.
-    """
+    """Write the heavy atoms as a PDB file, adding a missing terminal oxygen to each chain."""
     places: dict[Coordinates, str] = {}
     links = [*_protein.follows_previous(residues), False]
     lines: list[str] = []

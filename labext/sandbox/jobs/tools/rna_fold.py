@@ -31,11 +31,8 @@ def draw_structure(
 ) -> str:
     """Draw a secondary structure as SVG, with bases colored by the probability of their state.
 
-    Args:
-        sequence: the bases.
-        structure: the structure in dot-bracket notation.
-        points: the coordinates of each base.
-        probabilities: the probability of each base pair `(i, j)`, i < j, from 1; 0 if omitted.
+    The structure is in dot-bracket notation; `probabilities` are those of the base pairs `(i, j)`,
+    i < j, from 1; 0 if omitted.
     """
     pairs = list(base_pairs(structure))
     paired = [0.0] * (len(sequence) + 1)

@@ -24,9 +24,7 @@ _PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
 def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | None]]]]) -> str:
     """Draw the areas and the secondary structure of residues, with one panel per chain.
 
-    Args:
-        chains: the name and the residues of each chain. A residue is `(number, structure, area)`:
-            helix, strand or coil, and the area in Å² or None.
+    A residue is `(number, structure, area)`: helix, strand or coil, and the area in Å² or None.
     """
     max_area = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
     body = [_legend()]

@@ -31,12 +31,9 @@ class Parameter:
     """A parameter of a tool.
 
     Attributes:
-        name: the name in a job's `settings`.
         required: True if it must be sent whenever it applies.
         type: the type checked by the service; None if the tool accepts several forms.
-        default: the default value; None for no default.
         description: one or two sentences, including unit and condition.
-        options: the allowed values, if they are few.
         when: the condition `(other parameter, values)`; the parameter applies, and may be sent,
             only if the other parameter has one of the values (JOBS-34).
         gate: the required permission; accounts without it can't see or send the parameter
@@ -80,7 +77,6 @@ class Tool:
     Attributes:
         name: the `type` of its jobs, and the name of its module.
         display_name, description, github, paper: fields of `GET /tools` (JOBS-27).
-        parameters: the parameters in display order.
         requires: the third-party modules that `run` imports.
         preload: the modules that a fork server imports in advance.
         extra: the extra of labext-jupyter that installs the required modules.
@@ -90,7 +86,6 @@ class Tool:
             FASTA file, or the text of another file.
         passes_content: the kind of content of these files, as in `Parameter.content`; empty if
             unknown.
-        cores: the number of cores that a job uses.
         memory: the memory to reserve for a job in bytes; None for the memory limit of the service.
         figures: the CSV outputs that clients draw as figures, in order (JOBS-196).
         read: parses settings, with or without defaults, and raises ToolError for the first error.
@@ -178,12 +173,8 @@ def settings_error(
 ) -> str | None:
     """Return the first error of `settings` for an account with the permissions `gates`, or None.
 
-    Args:
-        tool: the tool of the settings.
-        settings: the settings as sent.
-        gates: the permissions, which determine the available parameters.
-        unknown: names of piped settings, whose values are not checked. `Tool.check` is skipped
-            unless all of them are files, which it does not read.
+    `unknown` are piped settings, whose values are not checked. `Tool.check` is skipped unless all
+    of them are files, which it does not read.
     """
     visible = {parameter.name: parameter for parameter in tool.visible(gates)}
     has_unknown_value = any(name in visible and not visible[name].file for name in unknown)

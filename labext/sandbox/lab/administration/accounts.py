@@ -63,10 +63,7 @@ class CredentialKind:
     """A kind of credentials.
 
     Attributes:
-        owner: `user` or `app`.
         table: the table of the credentials, with a column `user_id` or `app_id`.
-        owners: the table of the owners.
-        consequence: the effect of removing one, for messages.
     """
 
     owner: str
@@ -103,16 +100,10 @@ class AccountAdministration(TenantAdministration):
     def import_users(
         self, file: Path, place: tuple[str, str] | None = None, key_file: Path | None = None
     ) -> list[Record]:
-        """Create the users of a CSV file, or none.
+        """Create the users of a CSV file with the column `email` and optionally `name`, or none.
 
-        Args:
-            file: a table with the column `email` and an optional column `name`.
-            place: kind and name of a place that they may see.
-            key_file: a new CSV file, with a key for each user; None for no keys.
-
-        Raises:
-            InputError: the file can't be read, or has an invalid row.
-            ConflictError: a user exists already, or the key file does.
+        They may see the `place`, given by kind and name; `key_file`, a new CSV file, gets a key for
+        each.
         """
         people = read_people(file)
         with self.write() as (session, tenant):

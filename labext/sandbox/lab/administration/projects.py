@@ -94,11 +94,7 @@ class ProjectAdministration(TenantAdministration):
             return _add_place(session, folder, "folder", Folder.project_id == owner.id)
 
     def remove_place(self, kind: str, name: str, *, yes: bool) -> Record:
-        """Remove a place with its contents; the projects of a team stay in the organization.
-
-        Returns:
-            The numbers of removed teams, projects, folders, sequences and grants.
-        """
+        """Remove a place with its contents; the projects of a team stay in the organization."""
         with self.write() as (session, tenant):
             place = find_place(session, tenant, kind, name)
             counts = _count_contents(session, place)

@@ -88,12 +88,7 @@ class TenantAdministration(Administration):
 
 
 def find_tenant(session: Session, name: str) -> Tenant:
-    """Return a tenant by name.
-
-    Raises:
-        SetupError: the platform was never started.
-        NotFoundError: no tenant has this name.
-    """
+    """Return a tenant by name."""
     tenants = {tenant.name: tenant for tenant in session.scalars(select(Tenant))}
     if not tenants:
         raise SetupError(
@@ -106,11 +101,7 @@ def find_tenant(session: Session, name: str) -> Tenant:
 
 
 def check_enterprise(session: Session, tenant: Tenant) -> None:
-    """Check that a tenant is an enterprise account.
-
-    Raises:
-        InputError: the tenant is not an enterprise account.
-    """
+    """Check that a tenant is an enterprise account."""
     if not tenant.enterprise:
         others = session.scalars(select(Tenant.name).where(Tenant.enterprise)).all()
         raise InputError(
@@ -153,12 +144,7 @@ def owner_name(owner: Owner) -> str:
 
 
 def find_place(session: Session, tenant: Tenant, kind: str, name: str) -> Any:
-    """Return a place by name or identifier.
-
-    Raises:
-        NotFoundError: no place has this name or identifier.
-        ConflictError: several places have this name.
-    """
+    """Return a place by name or identifier."""
     places = list_places(session, tenant, kind)
     matches = [place for place in places if name in (place.id, place.name)]
     if not matches:
@@ -259,11 +245,9 @@ class SecurityAdministration(TenantAdministration):
             return _provider_record(tenant)
 
     def set_provider(self, url: str | None, audience: str | None) -> Record:
-        """Set the identity provider whose ID tokens are accepted; None removes it.
+        """Set the identity provider by the URL of its OpenID configuration; None removes it.
 
-        Args:
-            url: URL of the provider's OpenID configuration.
-            audience: audience of its tokens; optional for the sandbox's own provider.
+        The audience of its tokens is optional for the sandbox's own provider.
         """
         if url is not None:
             _check_url(url)
@@ -295,11 +279,7 @@ class SecurityAdministration(TenantAdministration):
             return _provider_record(tenant)
 
     def rotate_keys(self) -> list[Record]:
-        """Create a new signing key of the sandbox's provider; issued tokens stay valid.
-
-        Returns:
-            The published keys, with the current one first.
-        """
+        """Create a new signing key of the sandbox's provider, and return all; tokens stay valid."""
         return _published_record(service.rotate_signing_keys(self.site.secrets))
 
     def published_keys(self) -> list[Record]:
@@ -313,10 +293,8 @@ class SecurityAdministration(TenantAdministration):
 
         A user of `campus` is signed in with the user's secret, so this process needs access to it.
 
-        Args:
-            email: the claim `email`.
-            seconds: lifetime; negative for an expired token; None for an hour.
-            audience: the claim `aud`; None for the audience of `campus`.
+        The lifetime is an hour by default, and negative for an expired token; the default audience
+        is that of `campus`.
         """
         self.own_provider()
         validate_email(email)

@@ -41,11 +41,7 @@ async def read_content(request: Request) -> bytes:
 
 
 def parse_form(content_type: str, content: bytes) -> Mapping[str, str]:
-    """Return the fields of a form; fields without a value count as missing.
-
-    Raises:
-        OAuthError: the body is not a form, or too large; the message gives the reason.
-    """
+    """Return the fields of a form; fields without a value count as missing."""
     if content_type.partition(";")[0].strip().lower() != FORM_CONTENT_TYPE:
         raise OAuthError("invalid_request", f"The content type must be {FORM_CONTENT_TYPE}.")
     if len(content) > MAX_FORM_BYTES:
@@ -59,11 +55,7 @@ def parse_form(content_type: str, content: bytes) -> Mapping[str, str]:
 
 
 def parse_query_string(text: str) -> Mapping[str, str]:
-    """Return the fields of a query string; see `parse_form`.
-
-    Raises:
-        ValueError: the query is malformed; the message gives the reason.
-    """
+    """Return the fields of a query string as `parse_form`; ValueError if it is malformed."""
     try:
         fields = parse_qsl(text, errors="strict", max_num_fields=50)
     except ValueError:
@@ -126,11 +118,7 @@ def check_client(site: Site, request: AuthorizationRequest) -> None:
 
 
 def check_parameters(query: Mapping[str, str]) -> None:
-    """Check the parameters of an authorization request.
-
-    Raises:
-        OAuthError: a parameter is missing or not supported.
-    """
+    """Check the parameters of an authorization request."""
     if query.get("response_type") != "code":
         raise OAuthError("unsupported_response_type", "response_type must be code.")
     if query.get("response_mode", "query") != "query":
@@ -167,11 +155,7 @@ class Codes:
         return code
 
     def redeem(self, form: Mapping[str, str]) -> tuple[AuthorizationRequest, str]:
-        """Return the request and the user of a code; any attempt invalidates the code.
-
-        Raises:
-            OAuthError: the code is invalid, or the client or the verifier does not match.
-        """
+        """Return the request and the user of a code; any attempt invalidates the code."""
         is_code = AuthorizationCode.hash == hash_key(form.get("code", ""))
         with self._database.write() as session:
             code = session.scalars(select(AuthorizationCode).where(is_code)).one_or_none()

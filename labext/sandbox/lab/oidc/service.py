@@ -198,11 +198,7 @@ class SignInError(Exception):
 
 
 def sign_in(site: Site, email: str, value: str) -> User:
-    """Return the user who signs in; the secret is ignored if secrets are switched off.
-
-    Raises:
-        SignInError: the user does not exist, or the secret is wrong.
-    """
+    """Return the user who signs in; the secret is ignored if secrets are switched off."""
     user = find_campus_user(site, email)
     if user is None:
         raise SignInError

@@ -57,10 +57,7 @@ class VerificationError(Exception):
 class Verifier:
     """Verify the ID tokens of one provider. Thread-safe.
 
-    Args:
-        configuration_url: HTTPS address of the provider's configuration; ends in `WELL_KNOWN`.
-        audience: the client id that the tokens must be issued for.
-        ca: PEM file of an authority to trust in addition to the system's.
+    The authority in the PEM file `ca` is trusted besides those of the system.
     """
 
     def __init__(self, configuration_url: str, audience: str, ca: Path) -> None:
@@ -125,11 +122,7 @@ class ProviderKeys(jwt.PyJWKClient):
         self._retry_at = 0.0
 
     def get_signing_key(self, kid: str | None) -> jwt.PyJWK:
-        """Return the key with this id; without an id, the provider's only key.
-
-        Raises:
-            VerificationError: the provider publishes no such key or cannot be reached.
-        """
+        """Return the key with this id; without an id, the provider's only key."""
         if not kid:
             keys = self.get_jwk_set().keys
             if len(keys) == 1:
@@ -183,11 +176,7 @@ class ProviderKeys(jwt.PyJWKClient):
 
 
 def _key_id(token: str) -> str | None:
-    """Return the key id in the header of a token, if any.
-
-    Raises:
-        VerificationError: the token is malformed, or its algorithm is not accepted.
-    """
+    """Return the key id in the header of a token, if any."""
     try:
         if len(token) > MAX_TOKEN_LENGTH or not token.isascii():
             raise jwt.DecodeError

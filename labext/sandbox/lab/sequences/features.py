@@ -79,11 +79,7 @@ class FeatureLocation:
 
 
 def extract_features(record: Any) -> SequenceFeatures:
-    """Extract the features of a Biopython `SeqRecord`.
-
-    Raises:
-        ValueError: a feature lies outside the sequence.
-    """
+    """Extract the features of a Biopython `SeqRecord`."""
     features, omitted = SequenceFeatures(), 0
     for feature in record.features:
         location = _location(feature, record)

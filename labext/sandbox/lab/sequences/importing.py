@@ -39,12 +39,7 @@ _FORMAT_HINT = "Pass a FASTA or GenBank file of DNA, optionally gzipped."
 
 
 def read_sequences(path: Path) -> list[SequenceEntry]:
-    """Read the sequences of a file in order.
-
-    Raises:
-        InputError: the file can't be read, is neither FASTA nor GenBank, or contains no sequence;
-            or a sequence has invalid letters, no name or no bases.
-    """
+    """Read the sequences of a file in order."""
     text = _read_text(path)
     content = text.lstrip()
     if content.startswith(">"):
@@ -175,9 +170,6 @@ def add_sequences(
     """Add sequences to a folder; the first gets the latest time, so that lists keep the order.
 
     Names need not be unique.
-
-    Returns:
-        `{id, name, length, isCircular}` per sequence.
     """
     context = FilingContext.of(session, folder, creator)
     last, step = datetime.now(UTC), timedelta(microseconds=1)

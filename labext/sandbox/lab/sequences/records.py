@@ -99,7 +99,6 @@ class SequenceEntry:
     Attributes:
         parts: `{start, end, strand, sequenceId}` per sequence that it is composed of.
         fields: the fields of the schema by name; a list for a field with several values.
-        custom: the custom fields by name.
         archived: the reason for archiving; None if it is not archived.
     """
 

@@ -123,12 +123,7 @@ def list_sequences(
     origin: str,
     signer: Signer,
 ) -> tuple[bytes, dict[str, str]]:
-    """Return a page of the list, from the given visible folders, and its headers.
-
-    Raises:
-        HTTPException: 400, the `nextToken` belongs to another query; or a sequence is not visible
-            or a registry or a schema field unknown.
-    """
+    """Return a page of the list, from the given visible folders, and its headers."""
     where = _conditions(session, query, folders, tenant_id)
     after = _cursor_position(query, tenant_id, signer)
     if query.ids is not None:
@@ -150,11 +145,7 @@ def list_sequences(
 def _find_sequence(
     call: Call, identifier: str, fields: schemas.Fields | None, folders: Collection[str]
 ) -> bytes:
-    """Return the record of a sequence, archived or not.
-
-    Raises:
-        HTTPException: 403, the sequence does not exist or is in another folder.
-    """
+    """Return the record of a sequence, archived or not."""
     if _hidden_ids(call.session, [identifier], folders):
         raise forbidden(
             f"There is no sequence {quote_value(identifier)}, or you have no access to it."
@@ -248,11 +239,7 @@ def _has_search_value(field: str, *matches: ColumnElement[bool]) -> ColumnElemen
 
 
 def _registry_condition(session: Session, registry_id: str, tenant_id: int) -> ColumnElement[bool]:
-    """Match sequences of a registry, or without a registry.
-
-    Raises:
-        HTTPException: 400, the registry is unknown.
-    """
+    """Match sequences of a registry, or without a registry."""
     if registry_id == UNREGISTERED:
         return ~_has_search_value(REGISTRY_FIELD)
     tenant = session.get_one(Tenant, tenant_id)
@@ -264,12 +251,7 @@ def _registry_condition(session: Session, registry_id: str, tenant_id: int) -> C
 def _field_condition(
     session: Session, field_filter: FieldFilter, schema_id: str, folders: Collection[str]
 ) -> ColumnElement[bool]:
-    """Match a field of the schema: numbers by value or range, texts exactly.
-
-    Raises:
-        HTTPException: 400, no visible sequence of the schema has the field, or the field is
-            numeric and the filter is not.
-    """
+    """Match a field of the schema: numbers by value or range, texts exactly."""
     field = schema_field_key(field_filter.name)
     of_schema = (Sequence.schema_id == schema_id, Sequence.folder_id.in_(folders))
     value = select(SearchValue.field).join(Sequence, Sequence.id == SearchValue.sequence_id)

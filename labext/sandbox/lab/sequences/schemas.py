@@ -33,13 +33,7 @@ Fields = Mapping[str, "Fields"]
 def parse_returning(text: str, *, of_list: bool = True) -> Fields:
     """Parse the names of the fields to return.
 
-    Args:
-        text: the value of the parameter.
-        of_list: whether the response is a list: names then start with `dnaSequences.`, and
-            `nextToken` is accepted and always returned.
-
-    Raises:
-        HTTPException: 400, a field is unknown.
+    Those of a list start with `dnaSequences.`; its `nextToken` is accepted and always returned.
     """
     fields: dict[str, Any] = {}
     for path in filter(None, (part.strip() for part in text.split(","))):
@@ -134,12 +128,7 @@ class TimeBound:
 
 @dataclass(frozen=True)
 class FieldFilter:
-    """A filter for one field of the schema; the type of the field decides how it is compared.
-
-    Attributes:
-        name: the field's name.
-        value: the value as it was sent.
-    """
+    """A filter for one field of the schema; the type of the field decides how it is compared."""
 
     name: str
     value: str
@@ -150,11 +139,7 @@ class FieldFilter:
         return f"{SCHEMA_FIELD_PREFIX}{self.name}"
 
     def ranges(self) -> list[tuple[str, float]]:
-        """Return the value as comparisons with a number: operators `==`, `>=` and `<=`.
-
-        Raises:
-            HTTPException: 400, the value is neither a number nor a range of numbers.
-        """
+        """Return the value as comparisons with a number: operators `==`, `>=` and `<=`."""
         if (exact := _parse_number(self.value)) is not None:
             return [("==", exact)]
         comparisons = []
@@ -176,14 +161,12 @@ class SequenceQuery:
 
     Attributes:
         name: the name, an alias or the registry number; case-insensitive unless said otherwise.
-        names, exact_names: any of these names, ignoring or respecting case.
         bases: all bases of a molecule; see `records.bases_key`.
         registry_id: a registry, or `UNREGISTERED`.
         registry_numbers: any of these numbers in a registry.
         mentions: ids of items that the description mentions.
         mentioned_in: ids of notebook entries that mention the sequence.
         archived: a reason, or `NOT_ARCHIVED`, `ANY_ARCHIVED` or `ARCHIVED_OR_NOT`.
-        fields: the fields to return; None for all.
         scope: a hash of the filters and the order, for which alone a `nextToken` is valid.
     """
 
@@ -214,11 +197,7 @@ class SequenceQuery:
 
 
 def parse_sequence_query(params: Mapping[str, str]) -> SequenceQuery:
-    """Parse the parameters of a request.
-
-    Raises:
-        HTTPException: 400, a parameter is unknown or its value is invalid.
-    """
+    """Parse the parameters of a request."""
     check_known_parameters(
         params, (*FILTER_PARAMETERS, *PAGING_PARAMETERS, "sort"), prefix=SCHEMA_FIELD_PREFIX
     )
@@ -253,12 +232,7 @@ def parse_sequence_query(params: Mapping[str, str]) -> SequenceQuery:
 def check_known_parameters(
     params: Mapping[str, str], known: Collection[str], *, prefix: str = ""
 ) -> None:
-    """Check that every parameter is known or has the prefix, if there is one, and appears once.
-
-    Raises:
-        HTTPException: 400, a parameter is unknown or appears twice; the message suggests a
-            similar name.
-    """
+    """Check that every parameter is known or has the prefix, if there is one, and appears once."""
     for name in params:
         if name not in known and not (prefix and name.startswith(prefix) and name != prefix):
             raise bad_request(
@@ -456,11 +430,7 @@ def _parse_number(text: str) -> float | None:
 
 
 def unseal_page_token(signer: Signer, token: str, purpose: str, scope: list[Any]) -> list[Any]:
-    """Return the position in a `nextToken`, which ends with the tenant and the query's scope.
-
-    Raises:
-        HTTPException: 400, the token was changed or belongs to another query.
-    """
+    """Return the position in a `nextToken`, which ends with the tenant and the query's scope."""
     try:
         *position, tenant_id, query = list(signer.unseal(token, purpose))
     except InvalidSignatureError:
