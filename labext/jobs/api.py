@@ -106,11 +106,7 @@ def confirmation_text(reply: Response) -> str:
 
 
 def presigned_url(reply: Response, name: str) -> str:
-    """Return the presigned URL in a response: plain text, a quoted string or an object.
-
-    Raises:
-        ServiceError: the response has no HTTP URL.
-    """
+    """Return the presigned URL in a response: plain text, a quoted string or an object."""
     answer = _reply_value(reply)
     if isinstance(answer, Mapping):
         answer = next((answer[key] for key in ("url", "resultUrl", "message") if key in answer), "")
@@ -236,11 +232,7 @@ class JobsApi:
         return [tool for tool in answer if isinstance(tool, dict) and tool.get("name")]
 
     def row(self, name: str, email: str | None = None) -> JobRecord:
-        """Return the row of a job; a batch has its number of jobs by state in `statuses`.
-
-        Raises:
-            NotFoundError: no job, batch or pipeline has this name.
-        """
+        """Return the row of a job; a batch has its number of jobs by state in `statuses`."""
         params = {"jobName": name, "jobEmail": email}
         return records.parse_record(self.http.send(JOB, params=params).json(), name)
 
@@ -255,11 +247,7 @@ class JobsApi:
     def pages(
         self, *, limit: int | None = None, start_key: str | None = None, **params: Any
     ) -> Iterator[Page]:
-        """Yield the pages of a job list, with at most `limit` rows in total.
-
-        Raises:
-            ResponseLimitError: the service repeats pages or cursors endlessly.
-        """
+        """Yield the pages of a job list, with at most `limit` rows in total."""
         remaining, key, guard = limit, start_key, page_guard(start_key)
         while remaining is None or remaining > 0:
             size = PAGE_SIZE if remaining is None else min(remaining, PAGE_SIZE)

@@ -246,9 +246,6 @@ class ToolJobs:
     """The expected jobs of one tool in a stage.
 
     Attributes:
-        stage: the number of the stage, from 1.
-        task: the title of the stage.
-        tool: the tool.
         jobs: the settings of each job, without those whose values are still unknown.
         inputs_known: False if the jobs depend on outputs of the previous stage.
     """
@@ -261,13 +258,7 @@ class ToolJobs:
 
 
 class PipelineEstimate:
-    """The estimates of all tools of a pipeline.
-
-    Args:
-        stages: the stages.
-        inputs: the initial inputs.
-        estimate: estimates jobs by tool and settings; None without earlier runs of the tool.
-    """
+    """The estimates of all tools of a pipeline."""
 
     def __init__(
         self,

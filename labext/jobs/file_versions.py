@@ -33,7 +33,6 @@ class FileVersion:
     """Known properties of a file's content.
 
     Attributes:
-        size: size in bytes.
         sha256, md5: hexadecimal checksums of the content.
         etag: entity tag; equal tags mean equal content.
         modified: time of storage by the clock of the service, in ISO 8601.
@@ -63,11 +62,7 @@ class FileVersion:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Return the size and checksums of a file on disk.
-
-        Raises:
-            OSError: the file can't be read.
-        """
+        """Return the size and checksums of a file on disk."""
         sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
         with path.open("rb") as content:
             while block := content.read(_READ_SIZE):
@@ -177,11 +172,7 @@ class UploadRecords:
     def note(
         self, name: str, version: FileVersion, at: datetime, folder: str | None = None
     ) -> None:
-        """Record an upload to a folder on the service; `at` is the time by the service's clock.
-
-        Raises:
-            StorageError: the record can't be written.
-        """
+        """Record an upload to a folder on the service; `at` is the time by the service's clock."""
         versions = [
             *self._versions(name),
             {

@@ -199,11 +199,7 @@ def index_hint(rows: pd.DataFrame, column: str) -> str | None:
 
 
 def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
-    """Return the original names in a column of the input rows; empty strings for empty cells.
-
-    Raises:
-        InputError: the column does not exist, or a name occurs twice.
-    """
+    """Return the original names in a column of the input rows; empty strings for empty cells."""
     columns = [str(column) for column in rows.columns]
     if name_column not in columns:
         raise InputError(
@@ -344,11 +340,7 @@ def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
 
 
 def workers_frame(answer: Any) -> pd.DataFrame:
-    """Return one row per worker; see `JobsClient.workers`.
-
-    Raises:
-        ServiceError: the response is invalid.
-    """
+    """Return one row per worker; see `JobsClient.workers`."""
     workers = answer.get("workers") if isinstance(answer, Mapping) else None
     if not isinstance(workers, list) or not all(isinstance(row, Mapping) for row in workers):
         raise ServiceError("The service returned an invalid list of workers.")
@@ -421,11 +413,7 @@ Numbers = dict[str, float]
 
 
 def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
-    """Return one row for the total, then one row per tool and per user, most used first.
-
-    Raises:
-        ServiceError: the response has no usage values.
-    """
+    """Return one row for the total, then one row per tool and per user, most used first."""
     total, tools, users = _parse_usage(answer)
     rows: list[tuple[str, str, float]] = [] if total is None else [("total", "", total)]
     for group, numbers in (("tool", tools), ("user", users)):

@@ -165,11 +165,7 @@ def name_text(value: object) -> str:
 
 
 def check_name(name: object, noun: str = "job") -> str:
-    """Return a name if it is valid; `noun` is the kind of object, for the message.
-
-    Raises:
-        InputError: the name is invalid.
-    """
+    """Return a name if it is valid; `noun` is the kind of object, for the message."""
     fault = name_fault(name)
     if fault is not None or not isinstance(name, str):
         raise InputError(
@@ -187,12 +183,7 @@ def check_text(noun: str, value: object) -> None:
 
 
 def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) -> None:
-    """Check the names of the jobs of a batch, and their full names `<batch or part>-<job>`.
-
-    Raises:
-        InputError: a name is invalid, occurs twice or differs from another only in case, or a full
-            name is too long.
-    """
+    """Check the names of the jobs of a batch, and their full names `<batch or part>-<job>`."""
     invalid = [(name, fault) for name in names if (fault := name_fault(name)) is not None]
     if invalid:
         verb = "is" if len(invalid) == 1 else "are"
@@ -230,11 +221,7 @@ def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) 
 
 
 def check_project_tag(tag: str | None) -> str | None:
-    """Return a project tag if it has the form `proj_<id>`.
-
-    Raises:
-        InputError: the tag has another form.
-    """
+    """Return a project tag if it has the form `proj_<id>`."""
     if tag is not None and not (isinstance(tag, str) and _PROJECT_PATTERN.fullmatch(tag)):
         raise InputError(
             f"{messages.quote_value(tag)} is not a project identifier.",

@@ -82,12 +82,7 @@ class FileReferences:
 def check_references(
     service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
 ) -> FileReferences:
-    """Return the files and jobs that the file parameters of validated settings refer to.
-
-    Raises:
-        InputError: a file has not been uploaded, or its name is ambiguous; a job does not exist or
-            is not complete.
-    """
+    """Return the files and jobs that the file parameters of validated settings refer to."""
     references = resolve_references(service, tool, jobs)
     if references.faults:
         raise settings_error(tool, [*references.faults.values()], references.next_step)
@@ -238,10 +233,8 @@ class InputFile:
     """A file that the value of a setting refers to.
 
     Attributes:
-        value: the value of the setting.
         path: path of an uploaded file, `name` or `folder/name`; empty for an output.
         job: the earlier job, for an output; empty for an uploaded file.
-        version: known properties of its content; None if unknown.
     """
 
     value: str
@@ -327,9 +320,6 @@ class InputContent:
         """Compare the content with that of the existing submission `name`, or a part of a batch.
 
         `values` are those in the settings of the row; None for all.
-
-        Raises:
-            ConflictError: the existing submission was made with other content.
         """
         changed = self._files_with_result(name, row, True, values)
         if not changed:
@@ -361,11 +351,7 @@ class InputContent:
         )
 
     def check_unchanged(self, name: str) -> None:
-        """Check that the content has not changed since an interrupted submission.
-
-        Raises:
-            ConflictError: the content has changed.
-        """
+        """Check that the content has not changed since an interrupted submission."""
         recorded = self._recorded(name)
         changed = [
             _content_difference(file, recorded.get(value))

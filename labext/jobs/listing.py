@@ -62,7 +62,6 @@ class JobFilter:
             `AggregationFailed`, `queued` matches `In Queue` and `Pending`.
         tool: tool of a job, of the jobs of a batch, or of a stage of a pipeline; or `batch` or
             `pipeline`.
-        since: earliest time of creation.
     """
 
     state: str | None = None
@@ -147,9 +146,6 @@ def parse_since(value: str | date | timedelta, now: datetime | None = None) -> d
         value: `2026-03-01`, `2026-03-01 14:30`, `14:30` (the most recent), `today`, `yesterday`, or
             a duration before now: `2h`, `3d`, `1d12h`. The default time zone is the machine's.
         now: the current time, for tests.
-
-    Raises:
-        InputError: the value has another format.
     """
     now = (now or datetime.now(UTC)).astimezone()
     try:
@@ -205,10 +201,6 @@ class ListQuery:
     Attributes:
         batch: list the jobs of this batch; None for the account's jobs.
         limit: maximum number of rows; None for all.
-        organization: list the organization's jobs.
-        subjobs: include the jobs of batches.
-        email: list a teammate's jobs.
-        start_key: continuation key of an earlier list.
         filter: filter of the rows, applied by the client.
     """
 
@@ -240,7 +232,6 @@ class JobInputs(NamedTuple):
 
     Attributes:
         key: column of the table of jobs with the names.
-        names: names of the jobs, in the order of the input.
         rows: input row of each job; None if the input was not a frame.
         name_column: column of the input with the original names.
     """
@@ -269,12 +260,7 @@ class JobLister:
         self._parts = parts
 
     def pages(self, query: ListQuery) -> Iterator[BatchPage]:
-        """Yield the pages of a list.
-
-        Raises:
-            NotFoundError: the batch does not exist.
-            InputError: `query.batch` is a single job.
-        """
+        """Yield the pages of a list."""
         if query.batch is None:
             yield from self._pages_of(query, (None,))
             return
@@ -340,11 +326,7 @@ class JobLister:
         input_rows: pd.DataFrame | None,
         name_column: str | None,
     ) -> JobInputs | None:
-        """Return the inputs of the jobs in a table, from `input_rows` or from the journal.
-
-        Raises:
-            InputError: `input_rows` are given and their column of names is unknown.
-        """
+        """Return the inputs of the jobs in a table, from `input_rows` or from the journal."""
         key = "JobName" if query.batch is None else "Name"
         local = query.batch is not None and query.email is None
         entry = self._parts.entry(str(query.batch)) if local else None
@@ -517,11 +499,7 @@ class JobLister:
         return () if parts == requested else parts
 
     def _check_batch(self, query: ListQuery) -> JobRecord | None:
-        """Return the row of the requested batch or pipeline; None if it does not exist.
-
-        Raises:
-            InputError: `query.batch` is a single job.
-        """
+        """Return the row of the requested batch or pipeline; None if it does not exist."""
         batch = str(query.batch)
         row = self._service.find(batch, query.email)
         if row is not None and not records.is_parent(row):

@@ -43,7 +43,6 @@ class Pipeline:
     """Definition of a pipeline, as in `Settings` of its row.
 
     Attributes:
-        inputs: the initial inputs, which are processed separately.
         stages: the stages; None for a pipeline saved on the service.
         saved: the name of the saved pipeline; None if `stages` are given.
     """
@@ -74,9 +73,6 @@ def parse_inputs(value: Any) -> list[Any]:
 
     They are a list, tuple, Series, column of a frame or one-dimensional array of sequences, names
     of uploaded files, or outputs of earlier jobs (`<Job>/path`).
-
-    Raises:
-        InputError: the value has another type or is empty, or JSON can't represent an input.
     """
     if isinstance(value, str | bytes | Mapping) or value is None:
         raise InputError(
@@ -115,9 +111,6 @@ def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
     """Validate stages against the parameters of their tools; return them as they will be sent.
 
     The catalogue is read again before stages are rejected.
-
-    Raises:
-        InputError: stages are invalid; the error lists all faults with stage and tool.
     """
     if isinstance(stages, Mapping) or not isinstance(stages, list | tuple):
         raise InputError(
@@ -228,13 +221,7 @@ PIPELINE_TYPE = "pipeline"
 def submit_pipeline(
     service: JobsApi, name: str, pipeline: Pipeline, project_tag: str | None, content: InputContent
 ) -> Submission:
-    """Submit a validated pipeline, unless it exists.
-
-    Raises:
-        ConflictError: the name is taken by another submission, or by a pipeline whose files had
-            other content.
-        OutcomeUnknownError: the response was lost and the service can't be queried.
-    """
+    """Submit a validated pipeline, unless it exists."""
     body: dict[str, Any] = {"jobName": name, **pipeline.settings}
     if project_tag is not None:
         body["projectTag"] = project_tag
@@ -253,13 +240,7 @@ def submit_pipeline(
 def validate_pipeline(
     service: JobsApi, name: str, pipeline: Pipeline, content: InputContent
 ) -> None:
-    """Validate the name of a pipeline, and the first jobs of its first stage on the service.
-
-    Raises:
-        ConflictError: the name is taken by another submission, or by a pipeline whose files had
-            other content.
-        InputError: the service would reject a job of the first stage.
-    """
+    """Validate the name of a pipeline, and the first jobs of its first stage on the service."""
     if find_identical(service, name, lambda row: pipeline_difference(pipeline, row), content):
         return
     for tool, settings in pipeline.stages[0]["toolSettings"].items() if pipeline.stages else ():
@@ -281,10 +262,6 @@ def check_pipeline_references(
 
     For a saved pipeline, whose stages are unknown, only the inputs are resolved, and unresolved
     inputs are accepted.
-
-    Raises:
-        InputError: a file has not been uploaded, or its name is ambiguous; a job does not exist or
-            is not complete.
     """
     if pipeline.saved is not None:
         texts = (value for value in pipeline.inputs if isinstance(value, str))

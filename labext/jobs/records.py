@@ -86,12 +86,7 @@ def jobs_frame(rows: Iterable[JobRecord]) -> pd.DataFrame:
 
 
 def parse_record(answer: Any, name: str) -> JobRecord:
-    """Return the row in the response to a query by name, with the number of jobs by state.
-
-    Raises:
-        NotFoundError: the response has no row with this name.
-        ServiceError: the response is invalid.
-    """
+    """Return the row in the response to a query by name, with the number of jobs by state."""
     bare = isinstance(answer, Mapping) and "JobName" in answer
     rows = [answer] if bare else _find_rows(answer) if answer else []
     if rows is None:
@@ -109,11 +104,7 @@ def parse_record(answer: Any, name: str) -> JobRecord:
 
 
 def parse_page(answer: Any) -> Page:
-    """Return the page in the response to a list query.
-
-    Raises:
-        ServiceError: the response is invalid.
-    """
+    """Return the page in the response to a list query."""
     rows = (
         [dict(answer)]
         if isinstance(answer, Mapping) and "JobName" in answer

@@ -56,13 +56,7 @@ def submit_job(
     project_tag: str | None,
     content: InputContent,
 ) -> Submission:
-    """Submit one job with validated settings, unless it exists.
-
-    Raises:
-        ConflictError: the name is taken by another submission, or by a job whose files had other
-            content.
-        OutcomeUnknownError: the response was lost and the service can't be queried.
-    """
+    """Submit one job with validated settings, unless it exists."""
     body: dict[str, Any] = {"jobName": name, "type": type, "settings": dict(settings)}
     if project_tag is not None:
         body["projectTag"] = project_tag
@@ -90,10 +84,6 @@ def submit_once(
 
     `send` returns the service's message; `difference` describes how a row differs from the
     submission; `compared` names the compared properties in the plural, for messages.
-
-    Raises:
-        ConflictError: the name is taken by another submission.
-        OutcomeUnknownError: the response was lost and the service can't be queried.
     """
 
     def look_up() -> JobRecord | None:
@@ -115,12 +105,7 @@ def find_identical(
     difference: Callable[[JobRecord], str | None],
     content: InputContent,
 ) -> JobRecord | None:
-    """Return the row of an identical submission; None if the name is free.
-
-    Raises:
-        ConflictError: the name is taken by another submission, or by one whose files had other
-            content.
-    """
+    """Return the row of an identical submission; None if the name is free."""
     row = service.find(name)
     if row is not None:
         if text := difference(row):
@@ -132,13 +117,7 @@ def find_identical(
 def validate_job(
     service: JobsApi, name: str, type: str, settings: Mapping[str, Any], content: InputContent
 ) -> None:
-    """Validate a job with validated settings on the service, without submitting it.
-
-    Raises:
-        ConflictError: the name is taken by another submission, or by a job whose files had other
-            content.
-        InputError: the service would reject the job.
-    """
+    """Validate a job with validated settings on the service, without submitting it."""
     if find_identical(service, name, lambda row: _job_difference(type, settings, row), content):
         return
     response = service.validate({"jobName": name, "type": type, "settings": dict(settings)})

@@ -450,9 +450,6 @@ class ToolCatalogue:
         """Validate settings; return them as they will be sent.
 
         The catalogue is read again before settings are rejected.
-
-        Raises:
-            InputError: the tool is unknown, or settings are invalid; the error lists all faults.
         """
         cleaned, faults = self.clean_all(type, [settings])
         if faults:
@@ -462,11 +459,7 @@ class ToolCatalogue:
     def clean_all(
         self, type: str, jobs: Sequence[Mapping[str, Any]]
     ) -> tuple[list[dict[str, Any]], dict[int, list[str]]]:
-        """Validate the settings of jobs; return them as they will be sent, and faults by position.
-
-        Raises:
-            InputError: the tool is unknown.
-        """
+        """Validate the settings of jobs; return those to send, and faults by position."""
         tool = self._cached(type)
         if tool is not None:
             cleaned, faults = _clean_jobs(tool, jobs)

@@ -50,12 +50,6 @@ def upload_file(
 
     It is uploaded to a presigned URL if the service responds that it is too large (413), or with
     `presigned`.
-
-    Raises:
-        InputError: the file does not exist, can't be read or is too large, or its name or the
-            folder is invalid.
-        NotFoundError: the service does not support presigned uploads.
-        ServiceError: the upload is incomplete.
     """
     source = check_readable(path)
     _check_folder(folder)
@@ -143,13 +137,7 @@ def _send_file(service: JobsApi, source: Path, folder: str | None, *, presigned:
 def _upload_to_store(
     service: JobsApi, source: Path, folder: str | None, too_large: InputError | None = None
 ) -> None:
-    """Upload a file to a presigned URL and check the stored size.
-
-    Raises:
-        InputError: `too_large`, if the service does not support presigned uploads.
-        NotFoundError: the service does not support presigned uploads, and `too_large` is None.
-        ServiceError: the upload is incomplete.
-    """
+    """Upload a file to a presigned URL and check the stored size."""
     try:
         address, head = service.presigned_upload(source.name, folder)
     except NotFoundError:

@@ -59,10 +59,6 @@ def fetch_identity(http: HttpClient, method: str | None, client_id: str | None) 
 
     A 404 does not indicate an invalid key: the tenant does not provide the endpoint, or the caller
     is an app without a user. The identity is then unknown.
-
-    Raises:
-        SignInError: the platform rejected the credentials.
-        ServiceError: the response is invalid.
     """
     try:
         user: Any = http.send(CURRENT_USER).json()
@@ -95,11 +91,7 @@ class AccountStatus:
 
 
 def fetch_status(http: HttpClient) -> AccountStatus:
-    """Request one sequence and return the status from the response headers (`Result-Count`).
-
-    Raises:
-        LabextError: the platform rejected the request.
-    """
+    """Request one sequence and return the status from the response headers (`Result-Count`)."""
     query: dict[str, str | int] = {"pageSize": 1, "returning": "dnaSequences.id"}
     headers = http.send(SEQUENCES, params=query).headers
     count = header_number(headers.get("Result-Count"))
@@ -128,11 +120,6 @@ def find_folder_id(http: HttpClient, name: str) -> str:
     """Return the ID of a folder with a name or an ID, which is returned unchanged.
 
     Names match case-insensitively, but an exact match takes precedence.
-
-    Raises:
-        InputError: the name is empty or not a string.
-        NotFoundError: no visible folder has this name; the error suggests a similar one.
-        ConflictError: several folders have this name; the error lists their IDs.
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(
@@ -165,11 +152,7 @@ def find_folder_id(http: HttpClient, name: str) -> str:
 
 
 def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
-    """Yield the folders visible to the caller that match a query, requesting pages as needed.
-
-    Raises:
-        NotFoundError: the platform does not support listing folders.
-    """
+    """Yield the folders visible to the caller that match a query, requesting pages as needed."""
 
     def fetch_page(token: str) -> api.Page:
         params: dict[str, Any] = {

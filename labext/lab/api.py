@@ -37,11 +37,7 @@ _API_PATH = "/api/v2"
 
 
 def tenant_url(base_url: str) -> str:
-    """Return a tenant's URL without `/api/v2` and without a trailing slash.
-
-    Raises:
-        InputError: the URL is invalid or does not use HTTPS (LAB-1).
-    """
+    """Return a tenant's HTTPS URL (LAB-1) without `/api/v2` and without a trailing slash."""
     url = clean_url(base_url, secure=True).rstrip("/")
     return url.removesuffix(_API_PATH).rstrip("/")
 
@@ -54,11 +50,7 @@ def resource_tenant_url(url: str) -> str:
 
 
 def check_https(url: str) -> None:
-    """Refuse to send credentials without HTTPS, even if plain `requests` sends the request.
-
-    Raises:
-        InputError: the URL does not use HTTPS.
-    """
+    """Refuse to send credentials without HTTPS, even if plain `requests` sends the request."""
     if urlsplit(url).scheme != "https":
         raise InputError(
             "Credentials for the lab platform are sent only over HTTPS; nothing was sent.",
@@ -167,7 +159,6 @@ class Page(NamedTuple):
     """One page of a list.
 
     Attributes:
-        records: the unmodified records.
         token: token of the next page; empty on the last page.
         has_token_field: True if the response has a token field, even if it is empty.
     """
@@ -178,11 +169,7 @@ class Page(NamedTuple):
 
 
 def parse_page(document: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
-    """Parse one page of a list from decoded JSON; errors call the records `noun`.
-
-    Raises:
-        ServiceError: the response contains no list of records, or several, or an invalid token.
-    """
+    """Parse one page of a list from decoded JSON; errors call the records `noun`."""
     fields = document if isinstance(document, dict) else {"": document}
     lists = [name for name, value in fields.items() if _is_list(value)]
     if key in lists:
@@ -210,9 +197,6 @@ def iter_pages(
 
     A record that is modified during the listing changes its position and may appear twice.
     `seen_ids`, the IDs of earlier records, is updated in place. The first page has an empty token.
-
-    Raises:
-        ResponseLimitError: the number of pages exceeds the limit, or the pages repeat.
     """
     token, guard = "", PageGuard(f"The lab platform's list of {noun}")
     while True:

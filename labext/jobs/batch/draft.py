@@ -42,10 +42,6 @@ def draft_from_frame(
     `name_column` are adapted if they are invalid (`labext.jobs.identity`); without it the jobs are
     numbered. `mapping` has the column of each setting; without it each remaining column is the
     setting of the same name. `constants` are settings shared by all jobs.
-
-    Raises:
-        InputError: the frame has no rows; a column is missing, duplicate or not a setting; or a
-            name occurs twice.
     """
     if not len(frame):
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
@@ -214,13 +210,9 @@ class BatchDraft:
     """A batch whose rows may be invalid.
 
     Attributes:
-        name: the name of the batch.
-        type: the tool.
-        limits: the time limit of each job, and the budget of the batch.
         names: the names of the jobs, in the order of the input; an empty string if missing.
         settings: the settings to send, in the same order.
         frame: the input rows; None if the input was not a frame.
-        name_column: the column of `frame` with the names of the jobs.
         faults: descriptions of the faults of each invalid row, by row position.
         errors: more specific errors by set of invalid rows, used instead of a list of faults.
         unused: columns that a mapping leaves out, by the setting that they have the name of.
@@ -359,9 +351,6 @@ def make_draft(
     """Return the draft of a batch, validated locally.
 
     The arguments are those of `JobsClient.submit_batch`.
-
-    Raises:
-        InputError: the name of the batch, the name of a job or a column is invalid.
     """
     identity.check_name(name, "batch")
     refuse_part_name(name)

@@ -44,8 +44,6 @@ class SendState:
 
     Attributes:
         attempted: the parts that were sent and not rejected, including unknown outcomes.
-        confirmed: the parts that were sent and exist on the service.
-        preexisting: the parts that existed before they were sent.
         complete: True if all parts existed at the end of the submission.
     """
 
@@ -224,10 +222,7 @@ class JournalEntry:
     """The record of one batch.
 
     Attributes:
-        plan: the plan of the batch.
         free: the parts whose names were free before the batch was sent.
-        log: the outcomes of the parts.
-        written: time of writing, in UTC.
     """
 
     plan: BatchPlan
@@ -350,10 +345,6 @@ class Journal:
 
         Names are unique on the service, so even without the lock no part would be created twice.
         But two processes that send the same batch would each report only part of the outcome.
-
-        Raises:
-            NotReadyError: another process is submitting the batch.
-            StorageError: the journal can't be written.
         """
         make_state_folder(self._folder)
         path = self._file(name).with_suffix(".lock")

@@ -51,11 +51,7 @@ class PartFinder:
         return self._known.get(key, ())
 
     def check_not_split(self, name: str) -> None:
-        """Check that no split batch of this machine's journal has this name on the service.
-
-        Raises:
-            ConflictError: the name is taken: a job of this name would hide the batch.
-        """
+        """Check that no split batch that was sent from here has this name: a job would hide it."""
         entry = self.entry(name)
         if (
             entry is not None
@@ -65,11 +61,7 @@ class PartFinder:
             raise name_taken_error(name, f"it is a batch of {len(entry.plan.jobs):,} jobs")
 
     def search(self, name: str, email: str | None = None) -> tuple[str, ...]:
-        """Find the parts of a split batch in the service's list.
-
-        Raises:
-            NotFoundError: no batch of this name has parts; the error suggests a similar name.
-        """
+        """Find the parts of a split batch in the service's list."""
         listed = self.list_parts(name, email)
         counts = [n for n, rows in listed.parts.items() if any(map(_parse_part, rows.values()))]
         if not counts:
@@ -220,11 +212,7 @@ def _merge_settings(rows: Sequence[JobRecord], *, complete: bool) -> dict[str, A
 def find_rows(
     service: JobsApi, parts: PartFinder, name: str, email: str | None = None
 ) -> dict[str, JobRecord | None]:
-    """Return the row of a job or batch by name, or the rows of the parts of a split batch.
-
-    Raises:
-        NotFoundError: no job, batch or pipeline has this name; the error suggests a similar name.
-    """
+    """Return the row of a job or batch by name, or the rows of the parts of a split batch."""
     part_names = parts.parts_of(name, email)
     if part_names:
         rows = {part: service.find(part, email) for part in part_names}
@@ -239,11 +227,7 @@ def find_rows(
 def merge_found_rows(
     name: str, part_rows: Mapping[str, JobRecord | None], known_sizes: Mapping[str, int]
 ) -> JobRecord:
-    """Merge the rows returned by `find_rows` into one row.
-
-    Raises:
-        NotFoundError: no part of the batch exists.
-    """
+    """Merge the rows returned by `find_rows` into one row."""
     if name in part_rows and (row := part_rows[name]) is not None:
         return row
     if not any(part_rows.values()):
@@ -258,11 +242,7 @@ def part_sizes(parts: PartFinder, name: str) -> dict[str, int]:
 
 
 def find_row(service: JobsApi, parts: PartFinder, name: str, email: str | None = None) -> JobRecord:
-    """Return the row of a job or batch; for a split batch, the merged rows of its parts.
-
-    Raises:
-        NotFoundError: no job, batch or pipeline has this name; the error suggests a similar name.
-    """
+    """Return the row of a job or batch; for a split batch, the merged rows of its parts."""
     rows = find_rows(service, parts, name, email)
     return merge_found_rows(name, rows, {} if email else part_sizes(parts, name))
 

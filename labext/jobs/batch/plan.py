@@ -36,9 +36,6 @@ class BatchLimits:
     Attributes:
         seconds: time limit of each job, a whole number of seconds.
         budget: budget of the whole batch, in weighted hours.
-
-    Raises:
-        InputError: a limit is not positive, or the seconds are not a whole number.
     """
 
     seconds: int | None = None
@@ -65,13 +62,7 @@ class BatchLimits:
 
 @dataclass(frozen=True)
 class BatchPart:
-    """One batch on the service: a whole small batch, or a part of a split batch.
-
-    Attributes:
-        name: the name on the service.
-        jobs: the names of its jobs, in order.
-        budget: the share of this part in the budget, in weighted hours.
-    """
+    """One batch on the service: a small batch, or a part with its share of the whole budget."""
 
     name: str
     jobs: tuple[str, ...]
@@ -83,12 +74,8 @@ class BatchPlan:
     """The jobs and limits of a batch, as they will be sent.
 
     Attributes:
-        name: the name of the batch, as the user gave it.
-        type: the tool.
         jobs: settings by job name, in the order of the input.
-        limits: the time limit of each job, and the budget of the batch.
         rows: the input rows in the order of the jobs; None if the input was not a frame.
-        name_column: the column of `rows` with the names of the jobs.
     """
 
     name: str
@@ -175,10 +162,6 @@ def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
     Formats: `{name: settings}`; the service's parallel arrays
     `{"jobNames": […], "settings": […]}`; and its list `[{"jobName": …, "settings": …}, …]`, which
     may also be the value of a key `jobs`. A job's settings take precedence over `constants`.
-
-    Raises:
-        InputError: the numbers of names and settings differ, a name occurs twice, or the format is
-            unknown.
     """
     if isinstance(jobs, Mapping) and isinstance(jobs.get("jobs"), list | tuple):
         jobs = jobs["jobs"]

@@ -60,12 +60,7 @@ class BatchSubmitter:
         skip_invalid: bool = False,
         on_sent: OnSent | None = None,
     ) -> BatchSubmission:
-        """Send the missing parts of a batch that was validated locally.
-
-        Raises:
-            LabextError: as for `JobsClient.submit_batch`.
-            NotReadyError: another process of this machine is submitting the batch.
-        """
+        """Send the missing parts of a batch that was validated locally."""
         if skip_invalid or draft.faults:
             self._validate_all(draft, thorough=skip_invalid, tool=tool)
             if draft.faults and not skip_invalid:
@@ -99,9 +94,6 @@ class BatchSubmitter:
 
         A part that this machine sent and that no longer exists was deleted on the service: it is
         reported, and not sent again.
-
-        Raises:
-            LabextError: as for `JobsClient.resume`.
         """
         self._read_entry(name)
         with self._journal.lock(name):
@@ -131,9 +123,6 @@ class BatchSubmitter:
         """Validate a batch as `submit` does, without sending it; return one row per job.
 
         With `skip_invalid`, only the invalid rows are returned.
-
-        Raises:
-            InvalidJobsError, ConflictError: as for `submit`.
         """
         if skip_invalid or draft.faults:
             self._validate_all(draft, thorough=skip_invalid, tool=tool)

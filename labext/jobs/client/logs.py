@@ -30,10 +30,7 @@ class _LogPart:
     """Part of a log.
 
     Attributes:
-        text: the text.
         start, offset: positions of the first byte and after the last byte.
-        size: current size of the log, in bytes.
-        is_active: True while the job is queued or running.
     """
 
     text: str

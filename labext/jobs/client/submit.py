@@ -314,10 +314,6 @@ class SubmitMethods(BaseClient):
         """Check that the expected cost exceeds neither the budget given nor that of the account.
 
         If the first part exists on the service, nothing will be sent.
-
-        Raises:
-            AccessError: the account has used up its budget.
-            InputError: the expected cost exceeds one of the budgets.
         """
         left = self._budget_left()
         limit = min((hours for hours in (budget, left) if hours is not None), default=None)

@@ -54,8 +54,6 @@ class ArchiveBounds:
     """Limits of an archive.
 
     Attributes:
-        files: maximum number of files and folders.
-        bytes: maximum total size of the unpacked files.
         ratio: maximum ratio of unpacked to packed size.
         free: unpacked size in bytes up to which `ratio` is not checked.
     """
@@ -82,11 +80,7 @@ class ArchiveFile:
 
 @contextmanager
 def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive; errors while it is read are converted, too.
-
-    Raises:
-        ArchiveError: the archive is damaged or encrypted, has too many files, or is not a zip file.
-    """
+    """Open a zip archive; errors while it is read are converted, too."""
     bounds = bounds or ArchiveBounds()
     try:
         with _open_unencrypted(archive, bounds) as opened:
@@ -136,11 +130,7 @@ def read_blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byt
 def list_members(
     archive: zipfile.ZipFile, bounds: ArchiveBounds | None = None
 ) -> dict[str, zipfile.ZipInfo]:
-    """Check the files of an archive; return them by their path in the results folder.
-
-    Raises:
-        ArchiveError: a path or file type is unsafe, or the archive exceeds the limits.
-    """
+    """Check the files of an archive; return them by their path in the results folder."""
     bounds = bounds or ArchiveBounds()
     infos = archive.infolist()
     _check_sizes(infos, bounds)
@@ -161,10 +151,6 @@ def unpack_archive(
     """Unpack an archive into an empty folder; after an error, the caller deletes the folder.
 
     `on_bytes` is called with the number of unpacked bytes and the total.
-
-    Raises:
-        ArchiveError: the archive is damaged, or not safe to unpack.
-        StorageError: the disk is full, or the folder can't be written.
     """
     with open_archive(archive, bounds) as opened, storage_errors(into):
         members = list_members(opened, bounds)
@@ -192,9 +178,6 @@ def sizes_at_end(read_tail: Callable[[int], bytes]) -> dict[str, int]:
     """Return the sizes of the files of an archive by path.
 
     Empty if the central directory is damaged or can't be read.
-
-    Args:
-        read_tail: returns at most this number of bytes from the end of the archive.
     """
     tail = read_tail(_TAIL_SIZE)
     try:
@@ -210,11 +193,7 @@ def sizes_at_end(read_tail: Callable[[int], bytes]) -> dict[str, int]:
 
 
 def unpacked_size(archive: Path, bounds: ArchiveBounds | None = None) -> int:
-    """Check an archive; return its unpacked size in bytes.
-
-    Raises:
-        ArchiveError: the archive is damaged, or not safe to unpack.
-    """
+    """Check an archive; return its unpacked size in bytes."""
     with open_archive(archive, bounds) as opened:
         return sum(info.file_size for info in list_members(opened, bounds).values())
 
@@ -296,9 +275,6 @@ def _claim_path(folded: dict[str, str], path: PurePosixPath, kind: str) -> None:
 
     Names that differ only in case, Unicode normalization or trailing dots are equal, as on some
     file systems.
-
-    Raises:
-        ArchiveError: the path collides with another one.
     """
     parts = [_fold_case(part) for part in path.parts]
     for depth in range(1, len(parts)):
@@ -331,9 +307,6 @@ def merge_metrics(tables: Iterable[tuple[str, bytes]], order: Sequence[str]) -> 
     """Return the merged metrics tables, given by part, sorted by the given order of jobs.
 
     The name of its part is stripped from the name of a job. Empty without tables.
-
-    Raises:
-        ArchiveError: a table is not in CSV format.
     """
     columns: dict[str, None] = {}
     rows: list[tuple[str, dict[str, str]]] = []
@@ -371,7 +344,6 @@ class JobArchive:
     Attributes:
         name: the name on the service, which includes the batch.
         own_name: the name inside the batch.
-        path: the archive.
     """
 
     name: str
@@ -392,10 +364,6 @@ def merge_archives(
 
     `order` has the names of the jobs inside the batch, in the order of the input. Archives of
     single `jobs` are each copied to a folder. `tables` are those of parts without an archive.
-
-    Raises:
-        ArchiveError: an archive is damaged, or not safe to unpack.
-        StorageError: the disk is full.
     """
     metrics: list[tuple[str, bytes]] = []
     used_paths: set[str] = {METRICS}

@@ -65,11 +65,6 @@ class ResultSelection:
 
     Attributes:
         file: path of the only file; None for all files.
-        pdbs_only: only structures.
-        email: owner of the job, if it is a teammate's.
-
-    Raises:
-        InputError: `file` is empty, or `file` and `pdbs_only` are both set.
     """
 
     file: str | None = None
@@ -99,10 +94,8 @@ class ResultsJob:
     """The job or batch to download.
 
     Attributes:
-        name: name of the job, batch or pipeline.
         row: its row, merged for a split batch.
         parts: its row by name, or the rows of the parts of a split batch.
-        selection: the selected results.
         jobs: cache of the rows of the jobs of each part.
     """
 
@@ -142,12 +135,7 @@ class ResultsSource:
     uploaded: UploadRecords
 
     def fetch(self, job: ResultsJob, stage: Path, callbacks: TransferCallbacks) -> Path:
-        """Download the selected archive or file into the staging folder.
-
-        Raises:
-            InputError: the batch has no such file.
-            NotReadyError: no part has results.
-        """
+        """Download the selected archive or file into the staging folder."""
         target = stage / "download"
         if job.selection.file is None:
             return self.archive(job, stage, target, callbacks)
@@ -181,11 +169,7 @@ class ResultsSource:
     def archive(
         self, job: ResultsJob, stage: Path, target: Path, callbacks: TransferCallbacks
     ) -> Path:
-        """Download the archive, merging the archives of several parts or jobs.
-
-        Raises:
-            NotReadyError: no part has results.
-        """
+        """Download the archive, merging the archives of several parts or jobs."""
         # Reuse archives completed by an interrupted download.
         if target.exists():
             return target

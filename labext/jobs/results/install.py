@@ -25,9 +25,6 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
     After an error, the staging folder is kept if it has a download that can be resumed. Otherwise
     it is deleted, with the folders that were created for it. `key` identifies the results; staging
     folders of other runs are deleted.
-
-    Raises:
-        StorageError: another download uses the staging folder, or it can't be created.
     """
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     make_folder(folder)
@@ -129,12 +126,7 @@ def unpack_into_stage(
     on_bytes: OnBytes | None = None,
     bounds: archives.ArchiveBounds | None = None,
 ) -> list[ArchiveFile]:
-    """Unpack an archive into the folder `files` of a staging folder.
-
-    Raises:
-        ArchiveError: the archive is damaged or not safe to unpack.
-        StorageError: the disk has too little free space.
-    """
+    """Unpack an archive into the folder `files` of a staging folder."""
     size = archives.unpacked_size(archive, bounds)
     with storage_errors(stage):
         free = shutil.disk_usage(stage).free
@@ -152,9 +144,6 @@ def check_targets(folder: Path, files: Iterable[ArchiveFile], known: Container[s
     """Check that files can be moved into a folder without overwriting other files.
 
     `known` are the paths written by an earlier download of the same job.
-
-    Raises:
-        ConflictError: a file from elsewhere would be overwritten.
     """
     for file in files:
         target = folder.joinpath(*PurePosixPath(file.path).parts)
@@ -170,11 +159,7 @@ def check_targets(folder: Path, files: Iterable[ArchiveFile], known: Container[s
 
 
 def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
-    """Move unpacked files from the staging folder to their targets, each atomically.
-
-    Raises:
-        StorageError: the folder can't be written.
-    """
+    """Move unpacked files from the staging folder to their targets, each atomically."""
     for file in files:
         parts = PurePosixPath(file.path).parts
         target = folder.joinpath(*parts)

@@ -113,12 +113,9 @@ class Manifest:
     """One set of results on disk.
 
     Attributes:
-        service: base URL of the service.
-        identity: fields that identify the run of the job.
         selection: the selected results: `pdbsOnly`, `fileName`.
         files: the files on disk, with paths relative to the results folder.
         archive: the archive of the files, if it was kept.
-        job: the row of the job.
         origin: the origin of the results; empty in the manifest of a single file.
         earlier: files of an earlier run that are still to be deleted or replaced.
     """
@@ -133,11 +130,7 @@ class Manifest:
     earlier: tuple[ArchiveFile, ...] = ()
 
     def write(self, path: Path) -> None:
-        """Write the manifest.
-
-        Raises:
-            StorageError: the disk is full, or the folder can't be written.
-        """
+        """Write the manifest."""
         record = {"version": _VERSION, **asdict(self)}
         write_atomic(path, json.dumps(record, indent=1, default=str).encode())
 

@@ -46,9 +46,6 @@ def write_crate(folder: Path) -> Path | None:
     """Write the crate metadata of a results folder, if missing or outdated; return its path.
 
     None if the folder has no manifest, or both file names are taken.
-
-    Raises:
-        StorageError: the disk is full, or the folder can't be written.
     """
     on_disk = [Manifest.read(path) for path in sorted(folder.glob("*.manifest.json"))]
     manifests = [manifest for manifest in on_disk if manifest is not None]

@@ -34,12 +34,7 @@ def can_fetch_id_tokens(connection: Connection) -> bool:
 
 
 def choose_sign_in(connection: Connection) -> SignIn:
-    """Choose the sign-in method of a connection: the configured one, or the first with secrets.
-
-    Raises:
-        SignInError: the secrets of the configured method are missing, or no method has secrets.
-        InputError: the configured method is unknown, or a secret is invalid.
-    """
+    """Choose the sign-in method of a connection: the configured one, or the first with secrets."""
     configured = connection.options.get("method")
     if configured is not None and configured not in REQUIRED_SECRETS:
         raise InputError(

@@ -50,13 +50,6 @@ class TokenEndpoint:
 
     Servers accept ID and secret in the form (LAB-39), as HTTP Basic authentication (LAB-40), or
     both. The form is tried first; the variant that succeeded is used for later requests.
-
-    Args:
-        base_url: the API's base URL, which ends in `/api/v2`.
-        client_id: the app's client ID.
-        client_secret: the app's client secret.
-        basic: True to use only HTTP Basic, False to use only the form, None to try both.
-        verify: True, or the path of a CA bundle.
     """
 
     def __init__(
@@ -82,13 +75,7 @@ class TokenEndpoint:
         )
 
     def token(self) -> AccessToken:
-        """Request a token.
-
-        Raises:
-            SignInError: the platform rejected the client ID or the secret.
-            AccessError: the platform denied a token to the app or to this IP address.
-            ServiceError: the response is invalid.
-        """
+        """Request a token."""
         try:
             return parse_token(self._request_token())
         finally:
@@ -129,9 +116,6 @@ def parse_token(document: Any) -> AccessToken:
     """Parse a token response.
 
     A token without a valid lifetime is used until the platform rejects it.
-
-    Raises:
-        ServiceError: the token is missing or invalid, or its type is not `Bearer`.
     """
     fields = document if isinstance(document, dict) else {}
     value, kind = fields.get("access_token"), fields.get("token_type", "Bearer")

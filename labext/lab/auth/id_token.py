@@ -51,9 +51,6 @@ class ProviderSignIn:
 
     Attributes:
         identity: as `IdToken.identity`.
-
-    Raises:
-        InputError: the URL is not that of an OpenID configuration.
     """
 
     def __init__(
@@ -90,12 +87,7 @@ class ProviderSignIn:
         return f"ProviderSignIn({self._issuer!r})"
 
     def __call__(self) -> str:
-        """Return a new ID token.
-
-        Raises:
-            SignInError: the provider rejected the user's secret.
-            ServiceError: the response is invalid.
-        """
+        """Return a new ID token."""
         endpoint = self._token_path(self._send(self._issuer, _CONFIGURATION))
         operation = Operation("sign in", "POST", endpoint, RetryMode.ALWAYS, answer="json")
         body = urlencode(self._form).encode()

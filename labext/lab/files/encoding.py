@@ -41,11 +41,7 @@ _BOOLEANS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "
 
 
 def to_fields(record: Any) -> Fields:
-    """Return a record, or a row of a DataFrame, as a dictionary of JSON values.
-
-    Raises:
-        InputError: the annotations or translations are text that is no list.
-    """
+    """Return a record, or a row of a DataFrame, as a dictionary of JSON values."""
     fields = {str(name): _cell_value(cell) for name, cell in record.items()}
     for name in _NESTED:
         if isinstance(fields.get(name), str):

@@ -103,11 +103,7 @@ _CODON = 3
 
 
 class Proteins:
-    """The proteins of a record's translations, as files represent them: without a stop.
-
-    Attributes:
-        texts: all of them.
-    """
+    """The proteins of a record's translations, as files represent them: without a stop."""
 
     def __init__(self, translations: Iterable[Mapping[str, Any]], length: int) -> None:
         self.texts: set[str] = set()

@@ -51,9 +51,6 @@ def parse_fasta(text: str) -> Iterator[Fields]:
 
     Entries written with `whole` have all their fields. Other entries have `id`, `name`, `bases`,
     `length`, `isCircular`, `annotations` and an optional `description`.
-
-    Raises:
-        InputError: there are comments or numbers among the bases.
     """
     for entry in f"\n{text}".split("\n>")[1:]:
         header, _, lines = entry.partition("\n")
@@ -97,13 +94,7 @@ _BASES_PATTERN = re.compile(r"[A-Za-z*.-]+")
 
 
 def to_records(records: Any) -> list[Fields]:
-    """Return the validated records of a DataFrame, one record or several records.
-
-    Raises:
-        ConflictError: several records have the same name.
-        InputError: there are no records, a column is missing, or a record has no name, no bases
-            or invalid bases.
-    """
+    """Return the validated records of a DataFrame, one record or several records."""
     rows = _as_records(records)
     _check_bases(rows)
     _check_names(rows)

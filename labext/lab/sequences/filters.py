@@ -58,9 +58,6 @@ def parse_time_range(value: Any) -> TimeRange:
         value: `> 2024-01-01`, `< 2024-07-01`, both joined by AND, or a pair (start, end), either
             of which may be None. Dates and times are ISO 8601 text, `date` or `datetime`. A time
             without an operator is a start; a time without a time zone is in UTC.
-
-    Raises:
-        InputError: the value is not a time range.
     """
     parts = value if isinstance(value, tuple | list) and len(value) == 2 else [value]
     if isinstance(value, str):
@@ -140,11 +137,7 @@ FilterFactory = Callable[[str, Any], Filter]
 
 
 def check_text(name: str, value: Any) -> str:
-    """Return the stripped text value of a filter.
-
-    Raises:
-        InputError: the value is empty or not a string.
-    """
+    """Return the stripped text value of a filter."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(
             f"{quote_value(value)} is not text, as the filter {name} requires.",
@@ -329,9 +322,6 @@ class Filters:
 
     Args:
         filters: filters of `LabClient.sequences` except `folder`; filters set to None are ignored.
-
-    Raises:
-        InputError: a filter is unknown or has an invalid value.
     """
 
     def __init__(self, filters: Mapping[str, Any]) -> None:

@@ -79,9 +79,6 @@ class ColumnSelection:
     Args:
         selected: column names, as a list or a comma-separated string; None for whole records.
         filter_fields: the fields that filters read.
-
-    Raises:
-        InputError: there are no names, or a name is empty or not a string.
     """
 
     def __init__(
@@ -108,11 +105,7 @@ class ColumnSelection:
         return list(dict.fromkeys(names))
 
     def check(self, records: Sequence[Record]) -> None:
-        """Check that columns unknown to labext exist in the first records.
-
-        Raises:
-            InputError: no record has the column; the error suggests a close match.
-        """
+        """Check that columns unknown to labext exist in the first records."""
         present = set().union(*records)
         for name, field in self._unknown.items():
             if field not in present:
@@ -124,11 +117,7 @@ class ColumnSelection:
         self._unknown = {}
 
     def check_members(self, count: int) -> None:
-        """Check the nested columns after `count` records were selected.
-
-        Raises:
-            InputError: none of the records has a value at the path.
-        """
+        """Check the nested columns after `count` records were selected."""
         if count and self._missing_members:
             missing = messages.join_words(sorted(self._missing_members))
             raise InputError(

@@ -38,11 +38,7 @@ class SequenceLister:
         filters: Filters,
         on_page: OnPage | None = None,
     ) -> Iterator[list[Record]]:
-        """Yield pages of records that pass the filters, at most `limit` records in total.
-
-        Raises:
-            InputError: the limit is not a positive integer, or a column does not exist.
-        """
+        """Yield pages of records that pass the filters, at most `limit` records in total."""
         check_count("limit", limit)
         return self._pages(limit, columns, filters, on_page)
 
@@ -171,13 +167,7 @@ _MAX_SUGGESTION_NAMES = 1000
 
 
 def find_sequence(lister: SequenceLister, name: str) -> Record:
-    """Return the record of a sequence.
-
-    Raises:
-        InputError: the name is empty or not a string.
-        NotFoundError: no visible sequence has this name; the error suggests a close match.
-        ConflictError: several sequences have this name; the error lists their IDs.
-    """
+    """Return the record of a sequence."""
     if not isinstance(name, str) or not name.strip():
         raise InputError(
             f"{messages.quote_value(name)} is not a sequence name.",
