@@ -29,13 +29,6 @@ def test_write_archive_returns_the_size(tmp_path):
         assert archive.read("folder/a") == b"x" * 1000
 
 
-def test_archive_is_synced_to_the_disk(tmp_path, is_synced):
-    (tmp_path / "a").write_text("x" * 1000)
-    write_archive(tmp_path / "archive.zip", [("a", tmp_path / "a")])
-    assert is_synced(tmp_path / "archive.zip")
-    assert is_synced(tmp_path)
-
-
 def test_results_of_a_job_are_synced_to_the_disk(tmp_path, is_synced):
     work = tmp_path / "1" / "work"
     work.mkdir(parents=True)
@@ -122,16 +115,3 @@ def test_aggregation_fails_without_the_outputs_of_a_job(tmp_path):
     with pytest.raises(TaskError, match="outputs of job a were deleted"):
         result_archives.aggregate(work, payload)
     assert not (work / "archive.zip").exists()
-
-
-def test_aggregation_fails_over_the_remaining_storage(tmp_path):
-    out = tmp_path / "jobs" / "2" / "work" / "out"
-    out.mkdir(parents=True)
-    (out / "a.txt").write_bytes(bytes(range(256)))
-    work = tmp_path / "jobs" / "1" / "work"
-    work.mkdir(parents=True)
-    part = {"job": 2, "name": "a", "status": "Complete", "score": {"x": 1.5}}
-    with pytest.raises(TaskError, match="storage"):
-        result_archives.aggregate(work, {"job": 1, "bytes_left": -5, "parts": [part]})
-    done = result_archives.aggregate(work, {"job": 1, "bytes_left": 10**6, "parts": [part]})
-    assert done == {"bytes": (work / "archive.zip").stat().st_size}

@@ -104,38 +104,6 @@ def test_some_parameters_have_no_type():
     assert 0.3 <= len(untyped) / len(records) <= 0.6
 
 
-def test_gated_parameter_is_hidden_without_the_permission():
-    gated = {
-        (tool.name, p.name)
-        for tool in catalogue.all_tools()
-        for p in tool.parameters
-        if p not in tool.visible(())
-    }
-    assert gated == {("normal_modes", "springs")}
-    tool = next(tool for tool in catalogue.all_tools() if tool.name == "normal_modes")
-    without, with_it = (
-        [parameter["name"] for parameter in tool.record(gates)["settings"]]
-        for gates in ((), ("advanced",))
-    )
-    assert without == [name for name in with_it if name != "springs"]
-    assert "springs" in with_it
-
-
-def test_conditional_settings():
-    conditional = {
-        (tool.name, p.name): p.when
-        for tool in catalogue.all_tools()
-        for p in tool.parameters
-        if p.when
-    }
-    custom = ("conformation", ("custom",))
-    assert conditional == {
-        ("peptide_build", "phi"): custom,
-        ("peptide_build", "psi"): custom,
-        ("gene_find", "translationTable"): ("mode", ("single",)),
-    }
-
-
 def test_defaults_are_added_if_their_condition_is_met():
     tool = Tool(
         "t",

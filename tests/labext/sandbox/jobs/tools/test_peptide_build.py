@@ -84,17 +84,6 @@ def test_residues_are_l_amino_acids_with_standard_bond_lengths(tmp_path):
             assert np.linalg.norm(atoms[i + 1, "N"] - c) == pytest.approx(1.33, abs=0.02)
 
 
-def test_radius_of_gyration_is_mass_weighted(tmp_path):
-    score, atoms, _ = build(tmp_path, sequence="MKTAYIAK")
-    masses = {"C": 12.011, "N": 14.007, "O": 15.999, "S": 32.06}
-    weights = np.array([masses[name[0]] for _, name in atoms])
-    places = np.array(list(atoms.values()))
-    middle = (places * weights[:, None]).sum(axis=0) / weights.sum()
-    squared = ((places - middle) ** 2).sum(axis=1)
-    expected = math.sqrt((squared * weights).sum() / weights.sum())
-    assert score["radius_of_gyration"] == pytest.approx(expected, abs=0.01)
-
-
 angle = st.sampled_from([0, 90, -90, 180, -180, 1e-9]) | st.floats(-180, 180)
 angles = st.lists(st.tuples(angle, angle), min_size=2, max_size=6)
 
