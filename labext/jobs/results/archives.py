@@ -229,10 +229,6 @@ def _extract(
 def _check_sizes(infos: list[zipfile.ZipInfo], bounds: ArchiveBounds) -> None:
     unpacked = sum(info.file_size for info in infos)
     packed = sum(info.compress_size for info in infos)
-    if len(infos) > bounds.files:
-        raise _unsafe_archive(
-            f"it contains {len(infos):,} files, at most {bounds.files:,} are allowed"
-        )
     if unpacked > bounds.bytes:
         raise _unsafe_archive(
             f"it unpacks to {unpacked:,} bytes, at most {bounds.bytes:,} are allowed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -30,12 +30,6 @@ from labext.sandbox.jobs.schemas import bad_request
 from labext.sandbox.jobs.service import list_jobs
 from labext.sandbox.jobs.tables import Base
 from labext.sandbox.jobs.tools import catalogue
-
-
-@cache
-def openapi_description() -> bytes:
-    """Return the OpenAPI description as JSON."""
-    return (files("labext.sandbox.jobs") / "openapi.json").read_bytes()
 
 
 class JobService(Service):
@@ -101,7 +95,7 @@ keyless = APIRouter()
 @api.get("/openapi.json")
 def get_openapi() -> Response:
     """Return the OpenAPI description; requires no key."""
-    return json_response(openapi_description())
+    return json_response((files("labext.sandbox.jobs") / "openapi.json").read_bytes())
 
 
 @api.get("/tools")

@@ -29,8 +29,6 @@ MAX_JOBS = 100
 MAX_STAGES = 20
 MAX_TITLE_LENGTH = 200
 
-Catalogue = Mapping[str, Tool]
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -147,7 +145,7 @@ def _read_stage(number: int, item: object) -> Stage:
     return Stage(task, tools)
 
 
-def _check_pipes(number: int, stage: Stage, previous: Stage, tools: Catalogue) -> None:
+def _check_pipes(number: int, stage: Stage, previous: Stage, tools: Mapping[str, Tool]) -> None:
     """Raise 400 if the previous stage has no suitable output for a piped setting."""
     outputs = [
         (pattern, output_content(tools[name], settings))
