@@ -12,7 +12,6 @@ from labext import messages
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.http import HttpClient
 from labext.http.headers import header_number
-from labext.http.pagination import check_count
 from labext.http.rate_limiter import RateLimitStatus
 from labext.lab import api
 from labext.lab.api import CURRENT_USER, FOLDERS, SEQUENCES
@@ -169,12 +168,6 @@ def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
             if isinstance(identifier, str) and isinstance(name, str):
                 project_id = project if isinstance(project, str) else None
                 yield Folder(identifier, strip_control(name), project_id)
-
-
-def folder_names(http: HttpClient, limit: int | None) -> list[str]:
-    """Return the distinct names of the folders visible to the caller."""
-    check_count("limit", limit)
-    return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 
 
 def _folders_named(name: str, folders: Iterable[Folder]) -> list[Folder]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from requests.auth import AuthBase
@@ -12,6 +13,7 @@ from labext.errors import InputError
 from labext.http import HttpClient, Rate
 from labext.http.client import ServiceClient
 from labext.http.connection_pool import DEFAULT_TIMEOUT, ResponseLimits, Timeout
+from labext.http.pagination import check_count
 from labext.http.rate_limiter import shared_rate_limiter
 from labext.lab import account
 from labext.lab.account import AccountStatus, Identity, fetch_identity, fetch_status
@@ -211,7 +213,9 @@ class LabClient(ServiceClient):
             InputError: the limit is not a positive integer.
             NotFoundError: the platform does not support listing folders.
         """
-        return account.folder_names(self._http, limit)
+        check_count("limit", limit)
+        folders = islice(account.list_folders(self._http), limit)
+        return list(dict.fromkeys(folder.name for folder in folders))
 
     def names(self, limit: int | None = None) -> list[str]:
         """Return the distinct names of the visible sequences, or of the first `limit` sequences.

@@ -93,8 +93,7 @@ class FileResolver:
         """Return the job output or the uploaded file at the path `head/tail`."""
         job, file = self._job(head), self._file_in(head, tail)
         if job is None:
-            if file is None:  # `not_uploaded` has reported it
-                raise bad_request(not_uploaded_message([f"{head}/{tail}"]))
+            assert file is not None  # `not_uploaded` has reported it
             return self._uploaded(file)
         output = None
         if job.state == COMPLETE:
@@ -153,12 +152,6 @@ class FileResolver:
         return self._files[name]
 
 
-def not_uploaded_message(values: list[str]) -> str:
-    """Return the error message for missing uploaded files."""
-    names = strip_control(", ".join(dict.fromkeys(values)))
-    return f"The following files have not been uploaded: {names}."
-
-
 def _file_settings(tool: Tool, settings: Settings) -> list[tuple[Parameter, str]]:
     return [
         (parameter, settings[parameter.name])
@@ -207,7 +200,8 @@ def resolve_orders(
     """Resolve the input files of jobs, given as name and settings; 400 if a file is missing."""
     not_uploaded = [path for _name, settings in jobs for path in files.not_uploaded(tool, settings)]
     if not_uploaded:
-        raise bad_request(not_uploaded_message(not_uploaded))
+        names = strip_control(", ".join(dict.fromkeys(not_uploaded)))
+        raise bad_request(f"The following files have not been uploaded: {names}.")
     return [JobOrder(name, settings, files.inputs(tool, settings)) for name, settings in jobs]
 
 
