@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from labext.sandbox.lab.tables import App, IpRange, Organization, User
+from labext.sandbox.lab.tables import IpRange, Organization, User
 
 
 @pytest.fixture(scope="module")
@@ -159,16 +159,6 @@ def test_user_cannot_act_on_behalf_of_others(world, kit, ann):
     for value in (kit.basic(ann), kit.id_token("ann@x.y")):
         for email in ("bob@x.y", "ann@x.y", ""):
             assert world.campus.get("users/me", value, on_behalf_of=email).status == 403
-
-
-def test_tokens_of_an_app_work_again_after_unarchiving(world):
-    bearer = f"Bearer {world.token(world.app('arch', organization_id=_organization(world)))}"
-    for archived, status in ((False, 200), (True, 403), (False, 200)):
-        with world.database.write() as session:
-            session.execute(update(App).where(App.name == "arch").values(archived=archived))
-        response = world.campus.get("dna-sequences", bearer)
-        assert response.status == status
-        assert not archived or "archived" in response.json()["error"]["message"]
 
 
 def test_grant_to_an_empty_organization_shows_nothing(world):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from labext.sandbox.core.signing import hash_key
-from labext.sandbox.lab.tables import App, IpRange, Limit, Secret, Token, current_timestamp
+from labext.sandbox.lab.tables import App, IpRange, Limit, Token
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -188,20 +188,6 @@ def test_archived_app_gets_no_token(world, secret):
     with world.database.write() as session:
         session.execute(update(App).where(App.name == "app").values(archived=False))
     _issued_token(world.campus.token(**form))
-
-
-def test_old_and_new_secret_are_valid_during_rotation(world):
-    old = world.app("rotated")
-    new = world.secret("rotated", "second")
-    for secret in (old, new):
-        _issued_token(world.campus.token(client_id="id-rotated", client_secret=secret))
-    with world.database.write() as session:
-        session.execute(
-            update(Secret).where(Secret.hash == hash_key(old)).values(deleted=current_timestamp())
-        )
-    response = world.campus.token(client_id="id-rotated", client_secret=old)
-    assert "deleted" in _check_error(response, 401, "invalid_client")
-    _issued_token(world.campus.token(client_id="id-rotated", client_secret=new))
 
 
 def test_address_outside_the_ip_ranges_gets_no_token(make_world):
